@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import secrets
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import RunNotFound, StepNotFound
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run, Sweep
 
-__all__ = ["LATEST", "find_run", "find_sweep", "new_id", "normalise", "resolve_run", "resolve_step"]
+__all__ = ["LATEST", "find_run", "find_sweep", "id_of", "new_id", "normalise", "resolve_run", "resolve_step"]
 
 _BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
 _NEAREST: Final = 5
@@ -180,6 +181,16 @@ def new_id() -> str:
     """Draw a random id of a run or a sweep: 12 characters of Crockford base 32, the first a letter."""
     first = secrets.choice(_ALPHABET[_DIGITS:])
     return first + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH - 1))
+
+
+def id_of(*words: str) -> str:
+    """Give the id, of the same form, that always stands for these words."""
+    number = int.from_bytes(blake2b("\0".join(words).encode("utf-8", "surrogatepass")).digest())
+    found = ""
+    for choices in (_ALPHABET[_DIGITS:], *[_ALPHABET] * (_LENGTH - 1)):
+        number, at = divmod(number, len(choices))
+        found += choices[at]
+    return found
 
 
 def normalise(typed: str) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["delete_runs", "plan_deletion"]
+__all__ = ["delete_rows", "delete_runs", "plan_deletion", "sweep"]
 
 _OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks")
 """Tables whose rows name their run in a column."""
@@ -50,15 +50,21 @@ def delete_runs(database: Database, run_ids: Sequence[str], *, with_forks: bool 
         free = _free_pages(tx)
         runs, numbers = _plan(tx, run_ids, with_forks=with_forks)
         for number in reversed(numbers):  # forks before what they were forked from
-            _delete_rows(tx, number)
+            delete_rows(tx, number)
         freed = _free_pages(tx) - free
+        ((page_size,),) = tx.query("PRAGMA page_size")
+    freed += sweep(database)
+    return Deletion(tuple(runs), max(0, freed) * int(page_size)), numbers
+
+
+def sweep(database: Database) -> int:
+    """Delete what no row names any more, and make the file smaller where it is worth it; give the freed pages."""
     with database.transaction() as tx:
         free = _free_pages(tx)
         _sweep(tx)
-        freed += _free_pages(tx) - free
-        ((page_size,),) = tx.query("PRAGMA page_size")
+        freed = _free_pages(tx) - free
     _compact(database)
-    return Deletion(tuple(runs), max(0, freed) * int(page_size)), numbers
+    return freed
 
 
 def plan_deletion(rows: Rows, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
@@ -75,7 +81,8 @@ def _plan(rows: Rows, run_ids: Sequence[str], *, with_forks: bool) -> tuple[list
     return runs, numbers
 
 
-def _delete_rows(tx: Transaction, run: int) -> None:
+def delete_rows(tx: Transaction, run: int) -> None:
+    """Delete all rows of a run."""
     for (track,) in tx.query("SELECT track FROM tracks WHERE run = ?", (run,)):
         for table in ("deltas", "keyframes"):
             tx.execute(

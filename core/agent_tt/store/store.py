@@ -89,6 +89,8 @@ def open_patiently(path: str | Path) -> SqliteStore:
 class SqliteStore(StoreKeeper):
     """One store file. Safe to use from several threads; each writing method is one durable commit."""
 
+    _writer_class: type[SqliteRunWriter] = SqliteRunWriter
+
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._heart = Heart(database, beat)
@@ -249,7 +251,7 @@ class SqliteStore(StoreKeeper):
 
     def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
         trainer = DictionaryTrainer(self.database, _text(new.code.entry) or ingest_filter.admit_text(new.name))
-        return SqliteRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        return self._writer_class(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
         self,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.history.changes.change_detector import Admit
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
@@ -48,6 +49,8 @@ _EXTRA: Final = StepMeta.extra.key
 
 class SqliteRunWriter:
     """The open end of one run. Safe to use from several threads; their commits follow one another."""
+
+    _admit: Admit | None = staticmethod(ingest_filter.admit)
 
     def __init__(
         self,
@@ -219,7 +222,7 @@ class SqliteRunWriter:
 
     def start_track(self, tx: Transaction, state: object) -> None:
         """Write checkpoint 0 of a new run, in the transaction of the run's row."""
-        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=ingest_filter.admit)
+        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=self._admit)
         writer.store(tx, writer.compare(state))
         self._tracks["main"] = writer
 
@@ -263,9 +266,7 @@ class SqliteRunWriter:
             if number is None:
                 with self._database.transaction() as tx:
                     number = self._new_track(tx, ingest_filter.admit_text(name))
-            writer = self._tracks[name] = TrackWriter.resume(
-                self._log, number, self._trainer, admit=ingest_filter.admit
-            )
+            writer = self._tracks[name] = TrackWriter.resume(self._log, number, self._trainer, admit=self._admit)
         return writer
 
     def _track_number(self, name: str) -> int | None:

@@ -213,3 +213,8 @@ class RunFacts(Facts):
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
+    langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
+    langgraph_early_writes = Fact(
+        LIST,
+        "of such a thread: writes that came before their checkpoint, each `[namespace, checkpoint, write]`",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_tt.model.facts.fact import Fact, Facts, Flag
-from agent_tt.model.facts.shapes import LIST, TEXT, TRUTH, WHOLE
+from agent_tt.model.facts.shapes import LIST, TEXT, TRUTH, VALUE, WHOLE
 
 __all__ = ["StepFacts"]
 
@@ -32,3 +32,9 @@ class StepFacts(Facts):
         LIST, "of a LangGraph run: channels that its checkpoint does not hold, put together from what was written"
     )
     pending_writes = Fact(LIST, "of a task in a LangGraph run whose superstep has not ended: what it has written")
+    checkpoint_ts = Fact(TEXT, "of a step of LangGraph's checkpointer: the time that its checkpoint names")
+    checkpoint_metadata = Fact(VALUE, "of such a step: the checkpoint's metadata, but for `source` and `step`")
+    writes = Fact(
+        LIST,
+        "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, number, channel, value]`",
+    )

@@ -1,0 +1,51 @@
+"""A checkpointer for LangGraph: `graph.compile(checkpointer=Checkpointer("runs.db"))` keeps its threads in our store.
+
+It needs the package `langgraph-checkpoint`, which comes with LangGraph and with the extra `langgraph`. Nothing else of
+agent-tt imports it.
+
+| module | does |
+|---|---|
+| `saver` | LangGraph's interface, sync and async |
+| `threads` | where the checkpoints of a thread lie; adding, reading and taking them away |
+| `writes` | what tasks wrote, and where it is found in the next state |
+| `values` | values as LangGraph's serializer writes them, as wire values and back |
+| `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |
+
+**What lies where.** A thread is a run whose id is made of the thread's, so that two processes that begin it at once
+meet. A checkpoint is a step with the state after it; the step's facts hold its id, its parent's, its metadata, and
+what tasks wrote on top of it. A checkpoint that does not go on from the last one of a run begins a branch: a fork of
+that run, as the reader of LangGraph's own files shows it. Each namespace of a subgraph has a state history of its
+own, in the run of the checkpoint that it ran from.
+
+**Stored once.** A state history holds changes, so a message is stored where it first appeared. What a task wrote is
+kept whole until the next checkpoint is there; then only where it lies in that state, and what differs. A state has
+the graph's channels by name; LangGraph's own ones, the versions of all and the rest of a checkpoint are under
+`__langgraph__`.
+
+**The same values.** A value is written by LangGraph's serializer, unpacked to a wire value (nothing that it names is
+imported), and packed again: where the bytes are the same, the wire value is kept, else the bytes. What comes back
+goes through the serializer. Nothing is redacted: a graph goes on from what is kept.
+
+**Crashes, threads, processes.** `put` and `put_writes` are one durable transaction each, which begins with what
+others have written since. What several threads or processes write to one thread lies in the order in which they came.
+Writes that come before their checkpoint wait in the facts of the run. A thread is `running` while its latest
+checkpoint has a node to run, and the process that wrote it is there; a question to a person or an error makes it
+`interrupted` or `failed`.
+
+**Taking away.** `prune` and `delete_for_runs` write what is left anew and take the old runs away, in one transaction:
+checkpoints are changes to those before, so none can be taken from the middle.
+"""
+
+from __future__ import annotations
+
+try:
+    import langgraph.checkpoint.base  # noqa: F401  looked for, so that what is missing is said in words
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "agent_tt.langgraph needs LangGraph, which is not installed: pip install 'agent-tt[langgraph]'",
+        name=missing.name,
+    ) from missing
+
+from agent_tt.langgraph.saver import Checkpointer
+
+__all__ = ["Checkpointer"]

@@ -1,0 +1,445 @@
+"""The checkpointer: LangGraph's interface, sync and async, over the threads of a store."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+
+from agent_tt.langgraph import shown
+from agent_tt.langgraph.threads import Saved, Threads
+from agent_tt.langgraph.values import Values
+from agent_tt.langgraph.writes import Write
+from agent_tt.model.facts import StepFacts
+from agent_tt.store import resolve_store_path
+from agent_tt.store.threads import open_threads
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, DeltaChannelHistory
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.langgraph.threads import Entry, Thread
+    from agent_tt.store.file.connection import Durability
+
+__all__ = ["Checkpointer"]
+
+_OWN: Final = ("id", "ts", "channel_values")
+"""What of a checkpoint is kept elsewhere than with its versions."""
+_FACTS: Final = ("source", "step")
+"""What of its metadata is a fact of the step."""
+
+
+class Checkpointer(BaseCheckpointSaver[str]):
+    """Keeps a graph's threads in a store of agent-tt: `graph.compile(checkpointer=Checkpointer("runs.db"))`.
+
+    Each checkpoint, and what each task wrote, is committed before the method that is given it returns. Any number of
+    threads and processes may use one file at once.
+
+    Args:
+        store: the file, made where it is missing; else the project's or the user's own.
+        serde: LangGraph's serializer; by default its own.
+        durability: `full` forces every commit to the disk; `normal` may lose the last ones in a power cut.
+
+    Raises:
+        NotAStore, NewerFormat, OlderFormat: the file is something else.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        serde: SerializerProtocol | None = None,
+        durability: Durability = "full",
+    ) -> None:
+        super().__init__(serde=serde)
+        path = resolve_store_path(None if store is None else Path(store))
+        self._threads = Threads(open_threads(path, durability=durability))
+        self._values = Values()
+        _OPEN.add(self._threads)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._threads.store.path
+
+    def close(self) -> None:
+        """Let go of the file. Threads that a node was to go on with count as interrupted."""
+        _OPEN.discard(self._threads)
+        self._threads.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+    # ---------------------------------------------------------------- reading
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read the checkpoint that a config names, or the latest of its thread and namespace."""
+        names = config["configurable"]
+        with self._threads.use(str(names["thread_id"])) as thread:
+            entry = thread.find(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
+            if entry is None:
+                return None
+            found = self._tuple(names["thread_id"], thread.reader()(entry))
+        return found._replace(config=config) if get_checkpoint_id(config) else found
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002  LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Read checkpoints, those with the greatest ids first.
+
+        Args:
+            config: of which thread, and perhaps of which namespace and of which id; None for those of all threads.
+            filter: what their metadata has to say, by key.
+            before: a config whose checkpoint's id is greater than theirs.
+            limit: the most that are given.
+        """
+        names = config["configurable"] if config is not None else {}
+        last = get_checkpoint_id(before) if before is not None else None
+        thread_ids = [str(names["thread_id"])] if config is not None else self._threads.ids()
+        readers: dict[str, Callable[[Entry], Saved]] = {}
+        found: list[tuple[str, str, Entry]] = []
+        for thread_id in thread_ids:
+            with self._threads.use(thread_id) as thread:
+                for namespace, entries in thread.entries.items():
+                    if names.get("checkpoint_ns", namespace) in (namespace, None):
+                        found += [(checkpoint_id, thread_id, entry) for checkpoint_id, entry in entries.items()]
+        only = get_checkpoint_id(config) if config is not None else None
+        for checkpoint_id, thread_id, entry in sorted(found, key=lambda row: row[0], reverse=True):
+            if limit is not None and limit <= 0:
+                return
+            if (only and checkpoint_id != only) or (last and checkpoint_id >= last):
+                continue
+            with self._threads.use(thread_id) as thread:
+                if thread.entries.get(entry.namespace, {}).get(checkpoint_id) is not entry:
+                    continue  # it was taken away meanwhile
+                metadata = self._metadata(thread.facts_of(entry))
+                if filter and any(metadata.get(key) != value for key, value in filter.items()):
+                    continue
+                if thread_id not in readers:
+                    readers[thread_id] = thread.reader()
+                given = self._tuple(names.get("thread_id", thread_id), readers[thread_id](entry))
+            if limit is not None:
+                limit -= 1
+            yield given
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Give, for each channel, the value that the nearest ancestor has, and what was written on the way from there.
+
+        Args:
+            config: the checkpoint, or the latest of its thread and namespace.
+            channels: the channels.
+        """
+        names = config["configurable"]
+        written: dict[str, list[tuple[str, str, Any]]] = {channel: [] for channel in channels}
+        seeds: dict[str, Any] = {}
+        with self._threads.use(str(names["thread_id"])) as thread:
+            entry = thread.find(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
+            read = thread.reader()
+            while entry is not None and entry.parent is not None and len(seeds) < len(written):
+                entry = thread.entries[entry.namespace].get(entry.parent)
+                if entry is None:
+                    break
+                saved = read(entry)
+                values, _ = shown.joined(saved.state)
+                for write in reversed(saved.writes):
+                    if write.channel in written and write.channel not in seeds:
+                        written[write.channel].append((write.task, write.channel, self._given(write.value)))
+                seeds |= {name: self._given(values[name]) for name in written if name in values and name not in seeds}
+        return {
+            channel: cast(
+                "DeltaChannelHistory",
+                {"writes": written[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})},
+            )
+            for channel in written
+        }
+
+    # ---------------------------------------------------------------- writing
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,  # noqa: ARG002  what has changed is found by comparing
+    ) -> RunnableConfig:
+        """Commit a checkpoint; give the config that names it.
+
+        Args:
+            config: its thread and namespace, and the checkpoint before it.
+            checkpoint: the checkpoint.
+            metadata: where it came from.
+            new_versions: the channels that were written to since the checkpoint before.
+        """
+        names = config["configurable"]
+        namespace = names.get("checkpoint_ns", "")
+        with self._threads.use(str(names["thread_id"])) as thread:
+            thread.put(self._saved(namespace, names.get("checkpoint_id"), checkpoint, config, metadata))
+        return _config(names["thread_id"], namespace, checkpoint["id"])
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Commit what a task wrote on top of a checkpoint.
+
+        Args:
+            config: the checkpoint.
+            writes: channels and values.
+            task_id: which task.
+            task_path: its place in the graph.
+        """
+        names = config["configurable"]
+        with self._threads.use(str(names["thread_id"])) as thread:
+            kept = [
+                Write(task_id, task_path, WRITES_IDX_MAP.get(channel, at), channel, self._kept(value)[0])
+                for at, (channel, value) in enumerate(writes)
+            ]
+            thread.put_writes(names.get("checkpoint_ns", ""), str(names["checkpoint_id"]), kept)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Take a thread away, with all its branches."""
+        with self._threads.use(str(thread_id)) as thread:
+            thread.remove()
+            self._threads.store.give_back_room()
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Take away the checkpoints whose metadata names one of LangGraph's runs."""
+        gone = set(run_ids)
+        if gone:
+            self._keep(
+                self._threads.ids(),
+                lambda thread, entry: self._metadata(thread.facts_of(entry)).get("run_id") not in gone,
+            )
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints of a thread, and what was written on top of them, into another one."""
+        with self._threads.use(str(source_thread_id)) as source, self._threads.use(str(target_thread_id)) as target:
+            target.take_in([saved for _, saved in source.everything()])
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Take old checkpoints away.
+
+        Args:
+            thread_ids: of which threads.
+            strategy: `keep_latest` keeps the latest checkpoint of each namespace, and those before it that a delta
+                channel of it is rebuilt from; `delete` keeps none.
+
+        Raises:
+            ValueError: it is another word.
+        """
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"strategy={strategy!r}: it is 'keep_latest' or 'delete'")
+        kept: dict[str, set[tuple[str, str]]] = {}
+
+        def keeps(thread: Thread, entry: Entry) -> bool:
+            if strategy == "delete":
+                return False
+            if thread.id not in kept:
+                kept[thread.id] = self._needed(thread)
+            return (entry.namespace, entry.id) in kept[thread.id]
+
+        self._keep([str(thread_id) for thread_id in thread_ids], keeps)
+
+    def _keep(self, thread_ids: Sequence[str], keeps: Callable[[Thread, Entry], bool]) -> None:
+        for thread_id in thread_ids:
+            with self._threads.use(thread_id) as thread:
+                thread.rewrite(lambda entry, thread=thread: keeps(thread, entry))  # type: ignore[misc]
+        if thread_ids:
+            with self._threads.lock:
+                self._threads.store.give_back_room()
+
+    def _needed(self, thread: Thread) -> set[tuple[str, str]]:
+        """The latest checkpoint of each namespace, and the ancestors that its delta channels need."""
+        needed = set()
+        read = thread.reader()
+        for namespace in thread.entries:
+            entry = thread.find(namespace, None)
+            counters = self._metadata(thread.facts_of(entry)).get("counters_since_delta_snapshot") if entry else None
+            missing = set(counters or ())
+            while entry is not None:
+                needed.add((namespace, entry.id))
+                missing -= shown.joined(read(entry).state)[0].keys()
+                entry = thread.entries[namespace].get(entry.parent or "") if missing else None
+        return needed
+
+    # ---------------------------------------------------------------- async
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `get_tuple`."""
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002  LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `list`."""
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (given := await asyncio.to_thread(next, found, None)) is not None:
+            yield given
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `get_delta_channel_history`."""
+        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `put`."""
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """See `put_writes`."""
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See `delete_thread`."""
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """See `delete_for_runs`."""
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """See `copy_thread`."""
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """See `prune`."""
+        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+    # ---------------------------------------------------------------- versions and values
+
+    def get_next_version(self, current: str | float | None, channel: None) -> Any:  # noqa: ARG002  LangGraph's shape
+        """The version of a channel after a write: the next whole number; one of text, which an import brought, goes on.
+
+        A text begins with the number, with a fraction behind it that LangGraph's own savers draw.
+        """
+        if isinstance(current, str):
+            number, _, fraction = current.partition(".")
+            return f"{int(number) + 1:0{len(number)}}" + (f".{fraction}" if fraction else "")
+        return 1 if current is None else int(current) + 1
+
+    def _kept(self, value: object) -> tuple[Wire, object]:
+        """What is stored of a value, and the value unpacked."""
+        return self._values.to_wire(self.serde.dumps_typed(value))
+
+    def _given(self, wire: Wire) -> Any:
+        """The value of what is stored."""
+        return self.serde.loads_typed(self._values.to_typed(wire))
+
+    def _saved(
+        self,
+        namespace: str,
+        parent: str | None,
+        checkpoint: Checkpoint,
+        config: RunnableConfig,
+        metadata: CheckpointMetadata,
+    ) -> Saved:
+        """A checkpoint as it is stored."""
+        channels: dict[str, Wire] = {}
+        unpacked: dict[str, object] = {}
+        for name, value in checkpoint["channel_values"].items():
+            channels[name], unpacked[name] = self._kept(value)
+        said = cast("dict[str, object]", get_checkpoint_metadata(config, metadata))
+        facts = {name: said.get(name) for name in _FACTS}
+        rest, _ = self._kept({name: value for name, value in said.items() if name not in _FACTS})
+        book, _ = self._kept({name: value for name, value in checkpoint.items() if name not in _OWN})
+        extra: dict[str, Wire] = {
+            StepFacts.checkpoint_id.key: checkpoint["id"],
+            StepFacts.parent_checkpoint_id.key: parent,
+            StepFacts.checkpoint_ns.key: namespace or None,
+            StepFacts.source.key: cast("Wire", facts["source"]),
+            StepFacts.langgraph_step.key: cast("Wire", facts["step"]),
+            StepFacts.next.key: [*shown.next_nodes(cast("Mapping[str, object]", checkpoint), unpacked)] or None,
+            StepFacts.checkpoint_ts.key: checkpoint.get("ts"),
+            StepFacts.checkpoint_metadata.key: rest,
+        }
+        extra = {key: value for key, value in extra.items() if value is not None}
+        state = shown.parted(channels, book if isinstance(book, dict) else {})
+        return Saved(namespace, checkpoint["id"], parent, state, extra, host=shown.host(extra))
+
+    def _metadata(self, extra: Mapping[str, Wire]) -> dict[str, Any]:
+        facts = {name: extra.get(key) for name, key in zip(_FACTS, _FACT_KEYS, strict=True) if key in extra}
+        return {**facts, **self._given(extra[StepFacts.checkpoint_metadata.key])}
+
+    def _tuple(self, thread_id: object, saved: Saved) -> CheckpointTuple:
+        values, book = shown.joined(saved.state)
+        checkpoint = {
+            **self._given(book),
+            "id": saved.id,
+            "channel_values": {name: self._given(value) for name, value in values.items()},
+        }
+        stamp = StepFacts(saved.extra).checkpoint_ts
+        if stamp is not None:
+            checkpoint["ts"] = stamp
+        return CheckpointTuple(
+            config=_config(thread_id, saved.namespace, saved.id),
+            checkpoint=cast("Checkpoint", checkpoint),
+            metadata=cast("CheckpointMetadata", self._metadata(saved.extra)),
+            parent_config=_config(thread_id, saved.namespace, saved.parent) if saved.parent else None,
+            pending_writes=[(write.task, write.channel, self._given(write.value)) for write in saved.writes],
+        )
+
+
+_FACT_KEYS: Final = (StepFacts.source.key, StepFacts.langgraph_step.key)
+
+
+def _config(thread_id: object, namespace: str, checkpoint_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}
+
+
+_OPEN: Final[weakref.WeakSet[Threads]] = weakref.WeakSet()
+
+
+@atexit.register
+def _interrupt() -> None:
+    """Say of threads that wait for a node that nobody runs it any more."""
+    for threads in list(_OPEN):
+        threads.close()

@@ -1,0 +1,101 @@
+"""What people see of a checkpoint: the names of its step, its tokens, and how its thread stands."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.wire import VALUE
+from agent_tt.interop.langgraph.checkpoint import Checkpoint, is_internal
+from agent_tt.model.facts import StepFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.langgraph.writes import Write
+    from agent_tt.model import RunStatus
+
+__all__ = ["INTERNAL", "host", "joined", "next_nodes", "parted", "run_status", "step_name", "time_us", "tokens"]
+
+INTERNAL: Final = "__langgraph__"
+"""The key of a state that holds what only LangGraph uses: its own channels and their versions."""
+_CHANNELS: Final = "channels"
+
+_STATUS_OF: Final[Mapping[str, RunStatus]] = {"__error__": "failed", "__interrupt__": "interrupted"}
+"""By the channel of a write, how the thread stands after it."""
+
+
+def parted(channels: Mapping[str, Wire], rest: Mapping[str, Wire]) -> dict[str, Wire]:
+    """A state as people see it: the graph's channels, and LangGraph's own ones with the rest of a checkpoint."""
+    own: dict[str, Wire] = {name: value for name, value in channels.items() if is_internal(name)}
+    shown = {name: value for name, value in channels.items() if name not in own}
+    return {**shown, INTERNAL: {**rest, _CHANNELS: own}}
+
+
+def joined(state: Mapping[str, Wire]) -> tuple[dict[str, Wire], dict[str, Wire]]:
+    """The channels, and the rest of the checkpoint, of what `parted` gave."""
+    rest = state.get(INTERNAL)
+    rest = dict(rest) if isinstance(rest, dict) else {}
+    own = rest.pop(_CHANNELS, None)
+    shown = {name: value for name, value in state.items() if name != INTERNAL}
+    return {**shown, **(own if isinstance(own, dict) else {})}, rest
+
+
+def next_nodes(checkpoint: Mapping[str, object], channels: Mapping[str, object]) -> list[str]:
+    """The nodes that run next; `channels` are unpacked values."""
+    versions, seen, form = (checkpoint.get(key) for key in ("channel_versions", "versions_seen", "v"))
+    if not isinstance(versions, dict) or not isinstance(seen, dict) or not isinstance(form, int):
+        return []
+    return Checkpoint(channels, versions, seen, form).next_nodes(()) or []
+
+
+def step_name(source: Wire, ran: Sequence[Wire]) -> str:
+    """A step's name: the nodes that ran, `worker ×4` where several did of one; else where the checkpoint came from."""
+    if source != "loop" or not ran:
+        return str(source or "loop")
+    counts = {name: ran.count(name) for name in map(str, ran)}
+    return ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
+
+
+def time_us(stamp: str | None) -> int | None:
+    """Microseconds since the epoch at a time in ISO 8601; None for what is none."""
+    try:
+        return None if stamp is None else int(datetime.fromisoformat(stamp).timestamp() * 1_000_000)
+    except ValueError:
+        return None
+
+
+def host(extra: Mapping[str, Wire]) -> str | None:
+    """Of a subgraph's checkpoint: the checkpoint of the whole graph that it ran from."""
+    metadata = StepFacts(extra).checkpoint_metadata
+    parents = metadata.get("parents") if isinstance(metadata, dict) else None
+    found = parents.get("") if isinstance(parents, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def run_status(writes: Iterable[Write], following: Sequence[object]) -> RunStatus:
+    """How a thread stands: with writes that ended it, or by whether a node is to run."""
+    channels = {write.channel for write in writes}
+    if "__resume__" not in channels:
+        for channel, status in _STATUS_OF.items():
+            if channel in channels:
+                return status
+    return "running" if following else "succeeded"
+
+
+def tokens(writes: Iterable[Write]) -> tuple[int | None, int | None]:
+    """What the model calls whose messages were written have read and written; None where no message says it."""
+    read = wrote = None
+    for write in writes:
+        for item in write.value if isinstance(write.value, list) else [write.value]:
+            fields = item.get(VALUE) if isinstance(item, dict) else None
+            usage = fields.get("usage_metadata") if isinstance(fields, dict) else None
+            if isinstance(usage, dict):
+                read = (read or 0) + _number(usage.get("input_tokens"))
+                wrote = (wrote or 0) + _number(usage.get("output_tokens"))
+    return read, wrote
+
+
+def _number(found: Wire) -> int:
+    return found if type(found) is int else 0

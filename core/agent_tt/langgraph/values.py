@@ -1,0 +1,277 @@
+"""Values as LangGraph's serializer writes them, as wire values that people can read, and back.
+
+What the serializer gave is unpacked, without importing what it names, and packed again at once: only where that gives
+the same bytes is it kept as a readable value. Everything else (encrypted, pickled, of a kind that is not known here) is
+kept as its bytes, in an opaque value that says so. Either way the serializer is given what it had written.
+"""
+
+from __future__ import annotations
+
+import base64
+import marshal
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import ormsgpack
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from agent_tt.codec.decode import decode
+from agent_tt.codec.encode import encode, is_plain_dict, is_plain_scalar
+from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
+from agent_tt.errors import AgentTTError
+from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
+from agent_tt.interop.langgraph.envelopes import opaque, to_wire
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+
+__all__ = ["Typed", "Values", "compared"]
+
+Typed = tuple[str, bytes]
+"""What a serializer gives: how the bytes are written, and the bytes."""
+
+_STORED: Final = "stored"
+"""Key of an opaque envelope: the bytes, in base64."""
+_ENCODING: Final = "encoding"
+_CODE: Final = "code"
+
+_DEEPEST: Final = 32
+"""Containers around a typed value; what lies deeper is kept as bytes."""
+
+_ROOM: Final = 32 * 1024 * 1024
+"""Bytes of typed values that are remembered, each way."""
+
+_PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+_SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
+_MOST_SHOWN: Final = 400
+_CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5}
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _TooDeep(Exception):
+    """A value lies deeper than it can be kept readable."""
+
+
+class _NotPackable(Exception):
+    """A wire value that no value of LangGraph's is kept as."""
+
+
+class Values:
+    """Converts values, and remembers typed ones: the states of a thread share most of them. Not for several threads."""
+
+    def __init__(self) -> None:
+        self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
+        self._extensions: _Memory[bytes, Extension] = _Memory()
+
+    def to_wire(self, typed: Typed) -> tuple[Wire, object]:
+        """What is kept of a value, and the value unpacked (typed parts are `Extension`s; None where it is sealed).
+
+        The wire value may share parts with others: never change it.
+        """
+        encoding, blob = typed
+        try:
+            value = read_value(encoding, blob)
+            if not isinstance(value, Sealed):
+                wire = self._wire(value, 0)
+                if self.to_typed(wire) == (encoding, blob):
+                    return wire, value
+        except (AgentTTError, _TooDeep, _NotPackable, RecursionError, ValueError, TypeError):
+            value = None
+        kept = opaque(f"langgraph:{encoding}", f"{len(blob)} bytes", "sealed")
+        return _with_bytes(kept, blob, **{_ENCODING: encoding}), None if isinstance(value, Sealed) else value
+
+    def to_typed(self, wire: Wire) -> Typed:
+        """What the serializer had written.
+
+        Raises:
+            _NotPackable: it is not a value that `to_wire` gives.
+        """
+        if wire is None:
+            return "null", b""
+        kind = envelope_type(wire)
+        if kind in ("bytes", "bytearray"):
+            return str(kind), bytes(decode(wire))  # type: ignore[call-overload]  # one of the two
+        if kind == "opaque" and isinstance(wire, dict) and _ENCODING in wire:
+            return str(wire[_ENCODING]), base64.b64decode(str(wire[_STORED]))
+        return "msgpack", _packed(self._plain(wire))
+
+    # ---------------------------------------------------------------- to wire values
+
+    def _wire(self, value: object, depth: int) -> Wire:
+        if is_plain_scalar(value):
+            return value
+        if depth > _DEEPEST:
+            raise _TooDeep
+        kind = type(value)
+        if kind is list:
+            return [self._wire(item, depth + 1) for item in value]  # type: ignore[attr-defined]
+        if kind is dict:
+            if is_plain_dict(value):
+                return {str(key): self._wire(item, depth + 1) for key, item in value.items()}
+            pairs: list[Wire] = [[self._wire(key, depth), self._wire(item, depth + 1)] for key, item in value.items()]  # type: ignore[attr-defined]
+            return {TYPE: "dict", VALUE: pairs}
+        if kind is Extension:
+            return self._extension(value)  # type: ignore[arg-type]
+        return encode(value)
+
+    def _extension(self, extension: Extension) -> Wire:
+        key = (extension.code, extension.data)
+        wire = self._wires.get(key)
+        if wire is None:
+            wire = to_wire(Extension(extension.code, extension.data))
+            if not self._comes_back(wire, extension):
+                kept = opaque(f"langgraph:msgpack {extension.code}", _shown(wire), "type")
+                wire = _with_bytes(kept, extension.data, **{_CODE: extension.code})
+            self._wires.put(key, wire, len(extension.data))
+        return wire
+
+    def _comes_back(self, wire: Wire, extension: Extension) -> bool:
+        try:
+            packed = self._pack(wire)
+        except (AgentTTError, _NotPackable, RecursionError, ValueError, TypeError, AttributeError):
+            return False
+        if packed.code != extension.code:
+            return False
+        if packed.data == extension.data:
+            return True
+        # A set has no order: its items are kept in one of ours.
+        return any(mark in extension.data for mark in _SET_MARKS) and wire == to_wire(
+            Extension(packed.code, packed.data)
+        )
+
+    # ---------------------------------------------------------------- and back
+
+    def _plain(self, wire: Wire) -> object:
+        """What packs to what a wire value was unpacked from."""
+        if type(wire) is list:
+            return [item if is_plain_scalar(item) else self._plain(item) for item in wire]
+        if type(wire) is not dict:
+            return wire
+        if not is_envelope(wire):
+            return {key: item if is_plain_scalar(item) else self._plain(item) for key, item in wire.items()}
+        key = marshal.dumps(wire, 2)
+        packed = self._extensions.get(key)
+        if packed is None:
+            found = self._unwrapped(wire)
+            if not isinstance(found, Extension):
+                return found
+            packed = found
+            self._extensions.put(key, packed, len(key) + len(packed.data))
+        return packed
+
+    def _pack(self, wire: Wire) -> Extension:
+        packed = self._unwrapped(wire) if is_envelope(wire) else None
+        if not isinstance(packed, Extension):
+            raise _NotPackable
+        return packed
+
+    def _unwrapped(self, wire: dict[str, Wire]) -> object:
+        """The msgpack extension, or the plain value that JSON lacks, which an envelope stands for."""
+        kind, payload = wire.get(TYPE), wire.get(VALUE)
+        if kind == "dict" and isinstance(payload, list):
+            return {self._plain(pair[0]): self._plain(pair[1]) for pair in payload}  # type: ignore[index]  # pairs
+        if kind == "opaque" and _CODE in wire:
+            return Extension(int(wire[_CODE]), base64.b64decode(str(wire[_STORED])))  # type: ignore[arg-type]
+        if kind == "pydantic":
+            module, _, name = str(wire["class"]).partition(":")
+            return _extension(_CODES["pydantic"], [module, name, self._plain(payload), "model_validate_json"])
+        if kind == "made" and isinstance(payload, list):
+            return self._made(wire, payload)
+        if kind in ("set", "frozenset", "deque") and isinstance(payload, list):
+            module = "collections" if kind == "deque" else "builtins"
+            return _extension(_CODES["one"], [module, str(kind), [self._plain(item) for item in payload]])
+        value = decode(wire)
+        return value if type(value) in (bytes, float, int) else _as_written(value)
+
+    def _made(self, wire: dict[str, Wire], payload: list[Wire]) -> Extension:
+        module, _, name = str(wire["class"]).partition(":")
+        arguments, keywords = (self._plain(part) for part in payload)
+        method = wire.get("method")
+        if keywords:
+            return _extension(_CODES["keywords"], [module, name, keywords])
+        if not isinstance(arguments, list):
+            raise _NotPackable
+        if method is not None:
+            return _extension(_CODES["method"], [module, name, arguments[0], method])
+        if len(arguments) == 1:
+            return _extension(_CODES["one"], [module, name, arguments[0]])
+        return _extension(_CODES["many"], [module, name, arguments])
+
+
+class _Memory(Generic[K, V]):
+    """Values by key, as long as there is room; then it begins anew."""
+
+    def __init__(self) -> None:
+        self._values: dict[K, V] = {}
+        self._room = _ROOM
+
+    def get(self, key: K) -> V | None:
+        return self._values.get(key)
+
+    def put(self, key: K, value: V, size: int) -> None:
+        self._room -= size
+        if self._room < 0:
+            self._values.clear()
+            self._room = _ROOM - size
+        self._values[key] = value
+
+
+def compared(state: dict[str, Wire]) -> object:
+    """A state as the store is to compare it with the last one: in parts that are wire values already."""
+    if TYPE in state or VALUE in state:
+        pairs: list[Wire] = [[key, item] for key, item in state.items()]
+        return Encoded({TYPE: "dict", VALUE: pairs})
+    return {key: _in_parts(item) for key, item in state.items()}
+
+
+def _in_parts(wire: Wire) -> object:
+    if type(wire) is list:
+        return [_as_wire(item) for item in wire]
+    if type(wire) is dict and not is_envelope(wire):
+        return {key: _as_wire(item) for key, item in wire.items()}
+    return _as_wire(wire)
+
+
+def _as_wire(wire: Wire) -> object:
+    return wire if is_plain_scalar(wire) else Encoded(wire)
+
+
+def _with_bytes(envelope: Wire, blob: bytes, **more: Wire) -> Wire:
+    kept = dict(envelope) if isinstance(envelope, dict) else {}
+    payload = kept.pop(VALUE)
+    return {**kept, **more, _STORED: base64.b64encode(blob).decode("ascii"), VALUE: payload}
+
+
+def _shown(wire: Wire) -> str:
+    """A value in one line, for people."""
+    from agent_tt.codec.text import summary
+
+    return summary(wire, _MOST_SHOWN)
+
+
+def _extension(code: int, content: list[object]) -> Extension:
+    return Extension(code, _packed(content))
+
+
+def _packed(value: object) -> bytes:
+    return ormsgpack.packb(value, default=_as_ext, option=_PACK)
+
+
+def _as_ext(value: object) -> ormsgpack.Ext:
+    if type(value) is not Extension:
+        raise TypeError
+    return ormsgpack.Ext(value.code, value.data)
+
+
+def _as_written(value: object) -> Extension:
+    """How LangGraph writes an object of Python's own."""
+    _, blob = _SERIALIZER.dumps_typed(value)
+    found = ormsgpack.unpackb(blob, ext_hook=Extension)
+    if not isinstance(found, Extension):
+        raise _NotPackable
+    return found
+
+
+_SERIALIZER: Final = JsonPlusSerializer()

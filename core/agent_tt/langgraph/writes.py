@@ -1,0 +1,118 @@
+"""What tasks wrote on top of a checkpoint, kept with the facts of its step.
+
+A write is `[task, path, number, channel, value]`. Most values that tasks write are found in the state of the next
+checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
+`[task, path, number, channel, null, [place, changes]]`: `place` is the channel, and the items of a list; `changes` is
+what turns that part of the state into the value (a message that had no id yet), as operations of a state's history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+
+__all__ = ["Write", "merged", "read_writes", "shortened"]
+
+_SHORT: Final = 96
+"""Bytes of JSON up to which a value stays where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One value that a task wrote.
+
+    Attributes:
+        task, path: LangGraph's id and path of the task.
+        number: its place among the task's writes; below 0 for errors, interrupts and answers.
+        channel: where it goes.
+        value: the value; None where `found` says where it lies.
+        found: its place in the state of the next checkpoint, and what differs.
+    """
+
+    task: str
+    path: str
+    number: int
+    channel: str
+    value: Wire
+    found: tuple[Sequence[Wire], list[Wire]] | None = None
+
+    def to_wire(self) -> Wire:
+        """As it is kept."""
+        kept: list[Wire] = [self.task, self.path, self.number, self.channel, self.value]
+        return kept if self.found is None else [*kept, [list(self.found[0]), self.found[1]]]
+
+    def given(self, state: Mapping[str, Wire]) -> Wire:
+        """The value that was written, by the state of the next checkpoint; the caller's own, where it lay there."""
+        if self.found is None:
+            return self.value
+        (channel, *items), changes = self.found
+        part = state[str(channel)]
+        if items and isinstance(part, list):
+            first, last = items
+            part = part[first:last] if last is not None else part[first]  # type: ignore[index]  # whole numbers
+        return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
+
+
+def read_writes(kept: Iterable[Wire]) -> list[Write]:
+    """Writes as they are kept, in the order in which LangGraph applies them."""
+    found = []
+    for row in kept:
+        if isinstance(row, list) and len(row) >= 5:
+            task, path, number, channel, value, *rest = row
+            place = (rest[0][0], rest[0][1]) if rest and isinstance(rest[0], list) else None
+            found.append(Write(str(task), str(path), int(number), str(channel), value, place))  # type: ignore[arg-type]
+    return sorted(found, key=lambda write: (write.path, write.task, write.number))
+
+
+def merged(kept: Sequence[Write], new: Iterable[Write]) -> list[Write]:
+    """Add writes: an ordinary one that is there already stays, an error, a question or an answer takes its place."""
+    known = {(write.task, write.number): write for write in kept}
+    for write in new:
+        if write.number < 0 or (write.task, write.number) not in known:
+            known[write.task, write.number] = write
+    return list(known.values())
+
+
+def shortened(writes: Iterable[Write], lengths: Mapping[str, int], state: Mapping[str, Wire]) -> list[Write]:
+    """Writes whose values are found in the next state, with their places.
+
+    Args:
+        writes: in the order in which LangGraph applies them.
+        lengths: how many items the channels that are lists had before.
+        state: the next state.
+    """
+    taken = dict(lengths)
+    return [_shortened(write, taken, state) for write in writes]
+
+
+def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -> Write:
+    now = state.get(write.channel)
+    if write.number < 0 or write.found is not None or now is None:
+        return write
+    size = len(orjson.dumps(write.value))
+    part: Wire = now
+    place: list[Wire] = [write.channel]
+    if isinstance(now, list) and write.channel in taken:
+        first = taken[write.channel]
+        many = isinstance(write.value, list)
+        last = first + (len(write.value) if isinstance(write.value, list) else 1)
+        if last <= len(now):
+            taken[write.channel] = last
+            part = now[first:last] if many else now[first]
+            place = [write.channel, first, last if many else None]
+    if size <= _SHORT:
+        return write
+    changes = diff(part, write.value)
+    if len(orjson.dumps(changes)) * 2 > size:
+        return write
+    return replace(write, value=None, found=(place, changes))  # type: ignore[arg-type]  # operations are wire values

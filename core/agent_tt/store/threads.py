@@ -1,0 +1,206 @@
+"""Threads of checkpoints: runs whose steps are written whole, one by one, by whoever goes on with them.
+
+What is stored here is what an agent goes on from, so it is kept as it was given: nothing is taken out of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_tt.history.log.append import fork_track
+from agent_tt.model.facts.stored import RunMeta, StepMeta
+from agent_tt.store import deleting, keeping
+from agent_tt.store.file.opening import open_database
+from agent_tt.store.liveness import current_owner, now_us
+from agent_tt.store.rows import columns, ids
+from agent_tt.store.rows.run_rows import descendants
+from agent_tt.store.store import SqliteStore
+from agent_tt.store.tables.definitions import RUNS, STEPS
+from agent_tt.store.writer import SqliteRunWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import NewRun, RunStatus, StepStatus
+    from agent_tt.store.file.connection import Durability
+    from agent_tt.store.tables.asking import SqlValue
+
+__all__ = ["ThreadStep", "ThreadStore", "ThreadWriter", "open_threads"]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStep:
+    """A step that is written when it is over.
+
+    Attributes:
+        name: what it is called.
+        track: the state history that its checkpoint belongs to.
+        extra: further facts of it.
+        agent: which part of the agent took it.
+        parent: the step that it is nested in.
+        status: how it ended.
+        started_us: when it began; None where that is not known.
+        tokens_in, tokens_out: what its model calls read and wrote.
+    """
+
+    name: str
+    track: str
+    extra: Mapping[str, Wire] = field(default_factory=dict)
+    agent: str | None = None
+    parent: int | None = None
+    status: StepStatus = "ok"
+    started_us: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class ThreadWriter(SqliteRunWriter):
+    """The open end of one run of a thread. Several processes may take turns; each call is one transaction."""
+
+    _admit = None
+
+    def add(self, step: ThreadStep, state: object) -> int:
+        """Commit a step with the state after it; give its number."""
+        with self._database.transaction() as tx:
+            try:
+                writer = self._track(step.track)
+                if writer.seq != self._log.last_seq(writer.track):  # another process went on with it
+                    del self._tracks[step.track]
+                    writer = self._track(step.track)
+                checkpoint = writer.compare(state)
+                writer.store(tx, checkpoint)
+                ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
+                number = self._first_step if last is None else int(last) + 1
+                now = now_us()
+                row: tuple[SqlValue, ...] = (
+                    *(self._run, number, step.parent, None, step.name, step.agent, "main", step.status),
+                    *(step.started_us or now, now, step.tokens_in, step.tokens_out, None, None, writer.track),
+                    *(checkpoint.seq, columns.mapping_to_text({StepMeta.extra.key: dict(step.extra)})),
+                )
+                STEPS.insert(tx, row)
+            except BaseException:
+                self.forget(step.track)
+                raise
+        return number
+
+    def forget(self, track: str) -> None:
+        """Read the end of a state history from the file before it is used again."""
+        self._tracks.pop(track, None)
+        self._trainer.restart()
+
+    def change_extra(self, number: int, extra: Mapping[str, Wire]) -> None:
+        """Commit other further facts of a step in the place of those that it has."""
+        with self._database.transaction() as tx:
+            text = columns.mapping_to_text({StepMeta.extra.key: dict(extra)})
+            STEPS.update(tx, (self._run, number), {"meta": text})
+
+    def set_status(self, status: RunStatus) -> None:
+        """Commit how the thread stands; a running one is this process's."""
+        running = status == "running"
+        changes: dict[str, SqlValue] = {"status": status, "ended_us": None if running else now_us()}
+        if running:
+            changes |= {"owner": current_owner().to_json(), "beat_us": now_us()}
+        with self._database.transaction() as tx:
+            RUNS.update(tx, (self._run,), changes)
+        if running:
+            self._heart.add(self._run)
+        else:
+            self._heart.remove(self._run)
+
+
+class ThreadStore(SqliteStore):
+    """A store file in which threads are kept. Safe to use from several threads of the process."""
+
+    _writer_class = ThreadWriter
+
+    def run_numbers(self, run_id: str) -> list[int]:
+        """The row numbers of a run and of all that descend from it, in the order in which they were made."""
+        rows = self.database.query("SELECT run FROM runs WHERE id = ?", (run_id,))
+        return [int(rows[0][0]), *descendants(self.database, int(rows[0][0]))] if rows else []
+
+    def run_ids(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The ids of runs by their row numbers."""
+        return {
+            number: str(run_id)
+            for number in numbers
+            for (run_id,) in self.database.query("SELECT id FROM runs WHERE run = ?", (number,))
+        }
+
+    def all_run_facts(self) -> list[Mapping[str, Wire]]:
+        """The metadata of all runs that were not forked from another, in the order in which they were made."""
+        rows = self.database.query("SELECT meta FROM runs WHERE parent IS NULL ORDER BY run")
+        return [RunMeta.metadata.of(columns.mapping_from_text(meta)).raw for (meta,) in rows]
+
+    def thread_facts(self, run_id: str) -> Mapping[str, Wire]:
+        """The metadata of a run.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        run = keeping.row_number(self.database, run_id)
+        ((meta,),) = self.database.query("SELECT meta FROM runs WHERE run = ?", (run,))
+        return RunMeta.metadata.of(columns.mapping_from_text(meta)).raw
+
+    def write_run(self, run_id: str) -> ThreadWriter:
+        """The open end of a run of a thread.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        return self._open_end(run_id, ThreadWriter)
+
+    def begin_branch(self, run_id: str, step: int, new: NewRun) -> str:
+        """Make a run that goes on from a step of another one, as it is; give its id.
+
+        Raises:
+            RunNotFound, StepNotFound: there is no such run or step.
+        """
+        parent = self.lineage.number(run_id)
+        position = self.lineage.position(parent, step)
+        with self.database.transaction() as tx:
+            ((name, track),) = tx.query(
+                "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
+                (parent, position.track),
+            )
+            run, fork_id = self._insert_run(tx, new, ids.fork_name(tx, name), parent=parent, fork_step=step)
+            fork_track(tx, self.log, run, track, parent=position.track, seq=position.seq)
+        return fork_id
+
+    def set_thread_facts(self, run_id: str, facts: Mapping[str, Wire], remove: Iterable[str] = ()) -> None:
+        """Merge into the metadata of a run, as it is given, and take facts away."""
+        with self.database.transaction() as tx:
+            run = keeping.row_number(tx, run_id)
+            ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,))
+            before = columns.mapping_from_text(meta)
+            kept = {**RunMeta.metadata.of(before).raw, **facts}
+            for key in remove:
+                kept.pop(key, None)
+            before[RunMeta.metadata.key] = kept
+            RUNS.update(tx, (run,), {"meta": columns.mapping_to_text(before) or "{}"})
+
+    def remove_runs(self, run_ids: Iterable[str]) -> None:
+        """Take away runs with all that was forked from them, pinned ones too: whoever kept them asks for it."""
+        with self.database.transaction() as tx:
+            for run_id in run_ids:
+                numbers = self.run_numbers(run_id)
+                names = self.run_ids(numbers)
+                for number in reversed(numbers):
+                    self._heart.remove(number)
+                    deleting.delete_rows(tx, number)
+                self.lineage.forget(names.values(), numbers)
+
+    def give_back_room(self) -> None:
+        """Give back the room of what nobody needs any more."""
+        deleting.sweep(self.database)
+
+
+def open_threads(path: Path, *, durability: Durability = "full") -> ThreadStore:
+    """Open a store file for threads; it is made, with its folder, where it is missing.
+
+    Raises:
+        NotAStore, NewerFormat, OlderFormat: as `open_store`.
+    """
+    return ThreadStore(open_database(path, create=True, durability=durability))
