@@ -13,6 +13,8 @@ from tests.core.store.recordings import begin, call, fork, new_store
 
 import agent_tt
 from agent_tt.comparing.runs.comparison import Comparison, compare_runs
+from agent_tt.comparing.runs.rejoining import changes_between
+from agent_tt.errors import Damaged
 from agent_tt.model import NewStep, StepEnd
 
 if TYPE_CHECKING:
@@ -203,3 +205,25 @@ def test_threads_of_a_langgraph_database_meet_again_by_state(tmp_path: Path) -> 
     assert (found.diverged_at, found.because) == (pick, "pick wrote something else to topic")
     assert found.only_b == [steps[1].index("look_up") + 1]
     assert (found.rejoined_at, found.rejoined, found.rejoined_state) == (settle, (settle, settle + 1), True)
+
+
+def test_states_without_digests_are_compared_themselves_and_those_that_cannot_be_read_are_unknown() -> None:
+    class View:
+        """A run whose source knows no digests of states."""
+
+        def __init__(self, state: Wire) -> None:
+            self._state = state
+
+        def digest(self, _step: int) -> str | None:
+            return None
+
+        def state(self, step: int) -> Wire:
+            if not step:
+                raise Damaged("its bytes are gone")
+            return self._state
+
+    a: Any = View({"n": 1, "m": 1})
+    b: Any = View({"n": 2, "m": 1})
+    assert changes_between(a, b, 1, 1) == 1
+    assert changes_between(a, a, 1, 1) == 0
+    assert changes_between(a, b, 0, 1) is None

@@ -285,6 +285,15 @@ def test_dicts_with_other_keys_than_text_and_typed_values_are_looked_into() -> N
     assert swapped.differ
 
 
+def test_objects_are_looked_into_inside_items_whose_order_does_not_count() -> None:
+    from dataclasses import make_dataclass
+
+    offer = make_dataclass("Offer", [("name", str), ("price", float)])
+    old = [offer("a", 1.0), offer("b", 9.0)]
+    assert not differences(old, [offer("b", 9.1), offer("a", 1.0)], ignore_order=True, tolerance="0.1").differ
+    assert differences(old, [offer("b", 9.2), offer("a", 1.0)], ignore_order=True, tolerance="0.1").differ
+
+
 def test_too_many_pairs_are_told_as_unknown_and_never_as_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four numbers to an item, each in a list of its own without order: nothing says which items to try."""
     chance = random.Random(1)
@@ -318,8 +327,9 @@ def test_a_tolerance_that_is_none_is_refused(tolerance: str) -> None:
 def test_a_path_that_cannot_be_read_or_is_empty_is_refused() -> None:
     with pytest.raises(InvalidPath):
         Ignoring.of(ignore=["a["])
-    with pytest.raises(UsageError, match="empty"):
+    with pytest.raises(UsageError, match="empty") as caught:
         Ignoring.of(ignore=[""])
+    assert caught.value.hint == "Name what is to be ignored: messages[*].id."
     with pytest.raises(InvalidPath):
         parse_path("a[*]")  # only what may stand for many places knows it
 

@@ -42,7 +42,7 @@ def heaviest_rising(pairs: Sequence[tuple[int, int]], weights: Sequence[float]) 
     if all(one[0] < other[0] and one[1] < other[1] for one, other in pairwise(pairs)):
         return list(range(len(pairs)))
     order = sorted(range(len(pairs)), key=lambda at: (pairs[at][0], -pairs[at][1]))
-    width = max((second for _, second in pairs), default=-1) + 2
+    width = max(second for _, second in pairs) + 2
     best: list[tuple[float, int]] = [(0.0, -1)] * width  # a Fenwick tree: weight and last position of the best so far
     before: dict[int, int] = {}
     top = (0.0, -1)
