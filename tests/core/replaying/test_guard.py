@@ -429,7 +429,7 @@ def test_a_finalizer_that_runs_when_all_modules_are_gone_reaches_nothing_either(
         "        for tried, args in self.tries:\n"
         "            try: said = repr(tried(*args))\n"
         "            except BaseException as error: said = type(error).__name__ + ': ' + str(error)\n"
-        "            self.write(1, said[:40].encode() + b'\\n')\n"
+        "            self.write(1, said[:80].encode() + b'\\n')\n"
         "codecs.kept = [*sys.modules.values()]  # modules that are alive at the end are emptied\n"
         "os.late = Late()\n"
         "held = ExitStack()\n"
