@@ -8,10 +8,12 @@ replay, too; the call is what stands in their middle, `_run` or `_arun` of the t
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.frameworks.tool_calls import ToolCall, asked_by, call_tool, call_tool_async
+from agent_tt.frameworks.tool_calls import Kept, ToolCall, asked_by, call_tool, call_tool_async
 from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.fitness import need_attributes, need_keywords, need_members
 from agent_tt.recording.steps.agent_names import AgentNames
@@ -59,7 +61,7 @@ def _running(original: Callable[..., Any]) -> Callable[..., Any]:
                 values, names = given_again(arguments, positional, named)
                 return tool._run(*values, **names)  # noqa: SLF001
 
-            return call_tool(asked, make)
+            return call_tool(asked, make, _KEPT)
 
         return original(_InMiddle(tool, _run=_run), tool_input, *args, **options)
 
@@ -80,7 +82,7 @@ def _running_async(original: Callable[..., Any]) -> Callable[..., Any]:
                 made: Awaitable[Any] = tool._arun(*values, **names)  # noqa: SLF001
                 return made
 
-            return await call_tool_async(asked, make)
+            return await call_tool_async(asked, make, _KEPT)
 
         return await original(_InMiddle(tool, _arun=_arun), tool_input, *args, **options)
 
@@ -130,6 +132,33 @@ def _tool(tool: Any, tool_input: Any, tool_call_id: str | None) -> ToolCall:
         answers=tool_call_id,
         function=getattr(tool, "func", None) or getattr(tool, "coroutine", None) or type(tool)._run,  # noqa: SLF001
     )
+
+
+def _with_nodes(answer: Any, change: Callable[[Any, Any], Any]) -> Any:
+    """An answer, with `change` done to the nodes that its commands go to; that is given the class `Send` as well."""
+    types = sys.modules.get("langgraph.types")
+    if isinstance(answer, list):
+        return [_with_nodes(each, change) for each in answer]
+    if types is None or not isinstance(answer, types.Command):
+        return answer
+    if isinstance(answer.goto, (list, tuple)):
+        return dataclasses.replace(answer, goto=[change(node, types.Send) for node in answer.goto])
+    return dataclasses.replace(answer, goto=change(answer.goto, types.Send))
+
+
+def _as_data(node: Any, send: type) -> object:
+    is_send = isinstance(node, send)
+    return {name: getattr(node, name) for name in send.__slots__} if is_send else node  # type: ignore[attr-defined]
+
+
+def _as_send(node: Any, send: type) -> object:
+    return send(**node) if isinstance(node, dict) else node
+
+
+_KEPT: Final = Kept(
+    lambda answer: _with_nodes(answer, _as_data),  # `Send` is no class that can be made again from what it shows
+    lambda answer: _with_nodes(answer, _as_send),
+)
 
 
 # ---------------------------------------------------------------- agents

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.frameworks.agents import AGENTS, WORLD, FrameworkAgent, Row
+from tests.core.frameworks.framework_agents import AGENTS, WORLD, FrameworkAgent, Row
 from tests.core.frameworks.scripted_models import playing
 from tests.patience import PATIENCE_SECONDS
 
