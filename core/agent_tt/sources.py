@@ -14,9 +14,12 @@ from agent_tt.errors import AgentTTError, NotAStore, StoreNotFound, StoreUnreada
 from agent_tt.plugins import PluginFailed, Plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.model.space import Space
     from agent_tt.protocols import MarkedRuns, RunSource
 
-__all__ = ["SOURCES", "Detector", "marks_of", "open_source", "register"]
+__all__ = ["SOURCES", "Detector", "marks_of", "open_source", "register", "space_in"]
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID: Final = slice(68, 72)
@@ -158,6 +161,34 @@ def _marked(source: RunSource) -> RunSource:
     from agent_tt.marking import marked
 
     return marked(source)
+
+
+def space_in(path: Path, report: Callable[[int, int], None] = lambda _done, _total: None) -> Space:
+    """What fills a store of agent-tt or a LangGraph database. Values are not read but for a few.
+
+    Args:
+        path: the file.
+        report: told (rows looked at, in all).
+
+    Raises:
+        NotAStore: it is neither.
+        StoreNotFound, StoreUnreadable: it is not there, or cannot be read.
+    """
+    head = _head(path)
+    if head.startswith(_SQLITE_MAGIC) and _is_store(head):
+        from agent_tt.store.space import read_space as space_of_store
+
+        return space_of_store(path, report)
+    if head and not head.startswith(_SQLITE_MAGIC):
+        raise NotAStore(f"{path} is {_looks_like(path, head)}, not a store of runs", hint="Name an SQLite file.")
+    from agent_tt.interop.langgraph.connection import DatabaseFile
+    from agent_tt.interop.langgraph.space import read_space
+
+    file = DatabaseFile(path)
+    try:
+        return read_space(file, report)
+    finally:
+        file.close()
 
 
 def marks_of(source: RunSource) -> MarkedRuns | None:

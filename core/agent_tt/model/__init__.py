@@ -8,6 +8,7 @@
 | `steps` | its steps, their calls, what reached the agent in pieces |
 | `output` | what a run printed |
 | `usage` | tokens and dollars |
+| `space` | what fills a file |
 | `owners` | which process records a run |
 | `sweeps` | what was varied over a fork |
 | `marks` | notes, labels, what was deleted, what `verify` found |

@@ -43,6 +43,8 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "archive": ("keeping.archive:archive", "Hide runs from lists."),
     "unarchive": ("keeping.archive:unarchive", "List archived runs again."),
     "delete": ("keeping.delete", "Delete runs for good."),
+    "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
+    "prune": ("keeping.prune", "Make a LangGraph database smaller."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
     "plugins": ("looking.plugins", "List installed sources, providers, adapters and executors."),
     "samples": ("looking.samples", "List the sample agents, or make their runs."),

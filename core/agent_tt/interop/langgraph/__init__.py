@@ -1,7 +1,7 @@
 """LangGraph's SQLite checkpoint databases as a `RunSource`.
 
 Nothing here imports LangGraph, and nothing that a database names is imported or called. The file is only read; how that
-is done without touching it or its folder is told in `connection`.
+is done without touching it or its folder is told in `connection`. Only `prune` writes, where it is told to.
 
 | module | what it knows |
 |---|---|
@@ -21,5 +21,7 @@ is done without touching it or its folder is told in `connection`.
 | `messages`, `calls` | model answers, tool results and questions to people as calls |
 | `steps`, `runs` | rows as `Step`s, branches as `Run`s |
 | `anchors` | what names a row for good, while numbers move |
+| `space` | which threads and channels fill a file |
+| `pruning_plan`, `prune` | what of a thread may go, and letting it go |
 | `source` | all of it behind the `RunSource` protocol |
 """

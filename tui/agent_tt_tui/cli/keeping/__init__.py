@@ -4,5 +4,6 @@
 |---|---|
 | `rename`, `note`, `tag`, `meta` | what people write down about runs |
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
+| `du`, `prune` | what fills a file, and making a LangGraph database smaller |
 | `verify` | finding what is damaged |
 """

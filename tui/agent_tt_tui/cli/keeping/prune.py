@@ -1,0 +1,153 @@
+"""`agent-tt prune`: a LangGraph database without the checkpoints that nobody needs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt.errors import UsageError
+from agent_tt_tui import format as shown
+from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.progress import counter
+from agent_tt_tui.cli.terminal import Cell, Column, Terminal
+from agent_tt_tui.format import counted
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.pruning_plan import Plan
+
+_MOST_LISTED = 12
+_NO = 1
+
+
+@click.command()
+@click.argument("threads", nargs=-1)
+@click.option(
+    "--keep-last",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many stay.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the pruned database there."
+)
+@click.option("--in-place", is_flag=True, help="Prune the database itself. It asks first.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def command(
+    options: Options, threads: tuple[str, ...], keep_last: int, out: Path | None, *, in_place: bool, yes: bool
+) -> int:
+    """Leave the newest checkpoints of each thread of a LangGraph database, or of THREADS.
+
+    Without --out or --in-place it only says what would go. What a checkpoint that stays needs stays with it: what its
+    delta channels are put together from, its subgraphs, and what waits for a person. LangGraph's own history of what
+    stays is as before. A database that is pruned itself must not be in use. Exit code 1 when you say no.
+
+    \b
+    agent-tt prune --keep-last 20 --store checkpoints.db
+    agent-tt prune --keep-last 20 --store checkpoints.db --out smaller.db
+    --json: {out, keep_last, threads: [{thread, kept, dropped, kept_for, bytes}], untouched, checkpoints, bytes}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.interop.langgraph.connection import DatabaseFile
+    from agent_tt.interop.langgraph.detect import tables_of
+    from agent_tt.interop.langgraph.prune import prune_in_place, write_pruned
+    from agent_tt.interop.langgraph.pruning_plan import plan_pruning
+
+    if out is not None and in_place:
+        raise UsageError("--out writes a copy, --in-place writes none", hint="Give one of them.")
+    path = options.store_path()
+    with counter("looking at threads", show=not options.as_json) as report:
+        file = DatabaseFile(path)
+        try:
+            if not _is_sqlite(path) or file.read(tables_of) is None:
+                raise UsageError(f"{path} is not a LangGraph database", hint="`agent-tt delete` is for stores of ours.")
+            plan = file.read(lambda connection: plan_pruning(connection, keep_last, threads, report))
+            if out is not None:
+                plan = write_pruned(file, out, keep_last, threads, report)
+        finally:
+            file.close()
+    if in_place and plan.threads:
+        if not yes and not _agreed(options, plan):
+            options.terminal().line("Nothing was pruned.")
+            return _NO
+        with counter("pruning", show=not options.as_json) as report:
+            plan = prune_in_place(path, keep_last, threads, report)
+    done = path if in_place and plan.threads else out
+    if options.as_json:
+        write_json({"out": None if done is None else str(done), **_shape(plan)})
+        return 0
+    terminal = options.terminal()
+    _list(terminal, plan)
+    size = "" if done is None else f"; {terminal.safe(str(done))} has {shown.size(done.stat().st_size)}"
+    went = f"{counted(plan.checkpoints, 'checkpoint')} with {shown.size(plan.bytes)}"
+    terminal.line(f"{went} {'would go' if done is None else 'went'}{size}")
+    if done is None and plan.threads:
+        terminal.line(Cell("nothing was written: --out FILE writes a copy, --in-place prunes the file itself", "muted"))
+    return 0
+
+
+def _is_sqlite(path: Path) -> bool:
+    from agent_tt.store.file.heads import read_head
+
+    try:
+        head = read_head(path, 16)
+    except FileNotFoundError:
+        return True  # the reader says it
+    return not head or head.startswith(b"SQLite format 3\0")
+
+
+def _agreed(options: Options, plan: Plan) -> bool:
+    """Ask whether these checkpoints may go.
+
+    Raises:
+        UsageError: Nobody is there to be asked.
+    """
+    if options.as_json or not sys.stdin.isatty():
+        raise UsageError("pruning a file itself asks first, and nobody can be asked here", hint="--yes does not ask.")
+    _list(options.terminal(), plan)
+    return click.confirm(f"Drop {counted(plan.checkpoints, 'checkpoint')} for good?", default=False)
+
+
+def _list(terminal: Terminal, plan: Plan) -> None:
+    columns = (Column("thread", flexible=True), Column("stay", "right"), Column("go", "right"), Column("", "right"))
+    largest = sorted(plan.threads, key=lambda thread: thread.bytes, reverse=True)
+    rows = [
+        (
+            Cell(each.thread),
+            Cell(f"{len(each.kept):,}"),
+            Cell(f"{len(each.dropped):,}"),
+            Cell(shown.size(each.bytes), "strong"),
+        )
+        for each in largest[:_MOST_LISTED]
+    ]
+    if rows:
+        terminal.table(columns, rows)
+    if len(largest) > _MOST_LISTED:
+        terminal.line(Cell(f"and {counted(len(largest) - _MOST_LISTED, 'more thread')}", "muted"))
+    for why in dict.fromkeys(why for thread in plan.threads for why in thread.kept_for):
+        count = sum(thread.kept_for.get(why, 0) for thread in plan.threads)
+        terminal.line(Cell(f"{counted(count, 'older checkpoint')} stay: {why}", "muted"))
+
+
+def _shape(plan: Plan) -> dict[str, Wire]:
+    return {
+        "keep_last": plan.keep_last,
+        "threads": [
+            {
+                "thread": each.thread,
+                "kept": len(each.kept),
+                "dropped": len(each.dropped),
+                "kept_for": dict(each.kept_for),
+                "bytes": each.bytes,
+            }
+            for each in plan.threads
+        ],
+        "untouched": plan.untouched,
+        "checkpoints": plan.checkpoints,
+        "bytes": plan.bytes,
+    }
