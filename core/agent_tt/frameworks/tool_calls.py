@@ -133,4 +133,5 @@ def _spec(asked: ToolCall) -> CallSpec:
         idempotency_key=key if key in asked.arguments else None,
         made_of=asked.name if inner is None else inner.name,
         answers=asked.answers,
+        is_effect_said=inner is not None and inner.is_effect_said,
     )
