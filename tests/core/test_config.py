@@ -62,6 +62,8 @@ def test_headers_that_count_are_those_of_user_and_project(project: Path, tmp_pat
         ("theme = 3", "theme must be a string"),
         ("keys = 3", "keys must be a table"),
         ('calls = { "a.b" = "send" }', "calls must be a table of read, write, llm"),
+        ('effects = { "search_*" = "send" }', "effects: search_* cannot be 'send'"),
+        ('effects = "read"', "effects must be a table of read or write by name"),
         ('headers = "x-tenant"', "headers must be a list of names"),
         ("theme =", "is not valid TOML"),
     ],
@@ -94,3 +96,25 @@ def test_the_index_of_searches_is_turned_off_by_file_or_environment(project: Pat
     write(project.parent / "pyproject.toml", '[tool.agent-tt]\nsearch_index = "no"\n')
     with pytest.raises(UsageError, match="must be true or false"):
         config.load(project, {}, none)
+
+
+def test_what_is_said_of_tools_is_joined_and_the_environment_is_the_strongest(project: Path, tmp_path: Path) -> None:
+    user = write(tmp_path / "user.toml", 'effects = { "find_*" = "read", lookup = "read" }')
+    write(project.parent / "pyproject.toml", '[tool.agent-tt.effects]\nlookup = "write"\n"search_*" = "read"\n')
+    found = config.load(project, {"AGENT_TT_EFFECTS": '{"search_*": "write"}'}, user)
+    assert found.effects == {"find_*": "read", "lookup": "write", "search_*": "write"}
+    for text, why in (("no", "AGENT_TT_EFFECTS is not valid JSON"), ('{"a": "send"}', "AGENT_TT_EFFECTS: a cannot be")):
+        with pytest.raises(UsageError, match=why):
+            config.load(project, {"AGENT_TT_EFFECTS": text}, user)
+
+
+def test_a_name_is_stronger_than_a_pattern_and_a_longer_pattern_than_a_shorter_one() -> None:
+    said: dict[str, config.ToolEffect] = {
+        "*": "write",
+        "search_*": "read",
+        "search_[a-c]*": "write",
+        "search_b": "read",
+    }
+    asked = ("charge", "find_x", "find_a", "find_b")
+    assert [config.effect_of_tool(said, name) for name in asked] == ["write", "read", "write", "read"]
+    assert config.effect_of_tool({"search_*": "read"}, "charge") is None

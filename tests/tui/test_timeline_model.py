@@ -5,7 +5,7 @@ from fake_source import FakeSource, refund_loop, step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tt_tui.viewmodel.debugger.folding import Fold, Rows, alike_runs, around, fold
+from agent_tt_tui.viewmodel.debugger.folding import Below, Fold, Rows, alike_runs, around, fold
 from agent_tt_tui.viewmodel.debugger.overview import Overview
 from agent_tt_tui.viewmodel.debugger.strip import StripLayout
 from agent_tt_tui.viewmodel.debugger.timeline import TimelineColumns, bar_length
@@ -47,19 +47,27 @@ def folded_lists(draw):
     last = sum(lengths)
     starts = [1 + sum(lengths[:at]) for at in range(len(lengths))]
     runs = [(start, start + length - 1) for start, length in zip(starts, lengths, strict=True) if length >= 3]
-    return last, runs, draw(st.integers(-3, 80)), draw(st.integers(0, last))
+    below = draw(st.dictionaries(st.integers(1, last), st.integers(1, 3), max_size=6))
+    return last, runs, draw(st.integers(-3, 80)), draw(st.integers(0, last)), below
 
 
 @settings(max_examples=100)
 @given(folded_lists())
 def test_every_step_is_in_exactly_one_row_and_the_cursor_has_one_of_its_own(drawn):
-    last, runs, surplus, cursor = drawn
-    rows = Rows(last, around(fold(runs, surplus), cursor))
-    covered = []
+    last, runs, surplus, cursor, below = drawn
+    folds = around(fold(runs, surplus), cursor)
+    rows = Rows(last, folds, below)
+    covered, found = [], []
     for row in range(len(rows)):
         shown = rows[row]
+        if isinstance(shown, Below):
+            found.append(shown)
+            assert rows.row_of(shown.step) == row - 1 - shown.index
+            continue
         covered += range(shown.first, shown.last + 1) if isinstance(shown, Fold) else [shown]
     assert covered == list(range(last + 1))
+    hidden = {number for fold in folds for number in range(fold.first, fold.last + 1)}
+    assert found == [Below(step, at) for step in sorted({*below} - hidden) for at in range(below[step])]
     assert rows[rows.row_of(cursor)] == cursor
     for number in range(last + 1):
         shown = rows[rows.row_of(number)]

@@ -105,13 +105,13 @@ class ForkTable(RowList[FormRow]):
             self.refresh(layout=True)
         self.refresh_lines_data()
         if here is not None and here.boundary is not None:
-            same = (here.boundary.kind, here.boundary.name, here.boundary.effect)
+            was = here.boundary
             places = [
-                index
+                (row.boundary.effect != was.effect, index)  # another effect may have been said of it
                 for index, row in enumerate(self.rows)
-                if row.boundary is not None and (row.boundary.kind, row.boundary.name, row.boundary.effect) == same
+                if row.boundary is not None and (row.boundary.kind, row.boundary.name) == (was.kind, was.name)
             ]
-            self.move_to(places[0] if places else 0)
+            self.move_to(min(places)[1] if places else 0)
         else:
             self.move_to(next((index for index, row in enumerate(self.rows) if row == here), 0))
 
