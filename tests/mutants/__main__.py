@@ -46,6 +46,9 @@ _HISTORY_TESTS = ("tests/core/history", *(f"tests/core/store/test_{name}.py" for
 
 _POLICY_TESTS = ("recording/test_policy", "recording/test_policy_enforcement", "forking/test_fork_policy")
 
+_REPLAY_TESTS = tuple(f"tests/core/replaying/test_replay_{name}.py" for name in ("calls", "given", "laws", "time"))
+"""Those in which calls of every nature are given recorded answers."""
+
 PACKAGES = {
     "querying": Package(("querying/**/*.py",), ("tests/core/querying",)),
     "comparing": Package(("comparing/**/*.py",), ("tests/core/comparing",)),
@@ -57,7 +60,7 @@ PACKAGES = {
         ("intercepting/policy*.py", "intercepting/rules.py"),
         tuple(f"tests/core/{name}.py" for name in _POLICY_TESTS),
     ),
-    "recording/calls": Package(("recording/calls/*.py",), ("tests/core/recording",)),
+    "recording/calls": Package(("recording/calls/*.py",), ("tests/core/recording", *_REPLAY_TESTS)),
     "seams/http": Package(("seams/http/*.py",), ("tests/core/seams",)),
     "history": Package(("history/**/*.py",), _HISTORY_TESTS),
     "store/tables": Package(("store/tables/*.py",), _HISTORY_TESTS),

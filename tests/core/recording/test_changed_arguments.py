@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
@@ -149,3 +150,15 @@ def test_any_list_becomes_any_other(before, after):
     assert bring_to(before, encode(before), encode(after), decode)
     assert before == after
     assert digest(encode(before)) == digest(encode(after))  # which tells True from 1
+
+
+def test_an_argument_of_which_only_the_text_is_recorded_is_not_changed_where_that_reads_otherwise(tmp_path):
+    @agent_tt.tool(effect="write")
+    def hold(lock: Any, task: dict[str, Any]) -> None:
+        lock.acquire()
+        task["held"] = True
+
+    recorded = record(tmp_path, lambda: hold(threading.Lock(), {}))
+    (call, _), *_ = recorded.calls
+    assert call.args["lock"]["$type"] == "opaque"
+    assert call.meta[CallFacts.args_after.key] == {"task": {"held": True}}

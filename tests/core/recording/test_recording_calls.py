@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 import agent_tt
 from agent_tt.errors import UsageError
-from agent_tt.recording.calls.signature import Parameters, signature_of_call
+from agent_tt.recording.calls.signature import CallSpec, Parameters, signature_of_call
+from agent_tt.recording.calls.usage import NO_USAGE, Usage, usage_facts, usage_in
+from agent_tt.recording.links import Link, Place
+from agent_tt.recording.session import SESSION
 
 
 @agent_tt.tool(effect="read")
@@ -462,6 +465,23 @@ def test_a_wrong_declaration_is_refused_where_it_is_made():
         agent_tt.tool(idempotency_key="token")(lambda amount: amount)
 
 
+def test_an_idempotency_key_does_not_sign_a_call_either_whose_arguments_a_link_changed(store):
+    @agent_tt.tool(effect="write", idempotency_key="key", name="charge")
+    def charge(amount, key):
+        return amount
+
+    class Doubles(Link):
+        place = Place.EDITS
+
+        def edit_call(self, call, args, kwargs, signature):
+            return (args[0] * 2, *args[1:]), kwargs
+
+    with SESSION.joined(Doubles()), agent_tt.record("x") as run, run.step("s"):
+        assert (charge(5, "k1"), charge(5, "k2")) == (10, 10)
+    first, second = (call.new for call in store.only.calls)
+    assert first.signature == second.signature
+
+
 def test_undeclared_tools_write(store):
     @agent_tt.tool
     def act():
@@ -506,3 +526,21 @@ def test_what_a_tool_asks_from_its_threads_is_inside_it(store):
     with agent_tt.record("x") as run, run.step("s"):
         fan_out()
     assert store.only.calls[1].new.meta["inside"] == {"step": 1, "call": 1}
+
+
+@pytest.mark.parametrize("usage", [NO_USAGE, Usage(3, 4, 0.5), Usage(0, None, None), Usage(None, 7, 0.0)])
+def test_what_a_call_cost_is_read_back_from_its_facts(usage):
+    assert usage_in(usage_facts(usage)) == usage
+    assert usage_in({"prompt_tokens": 5, "input_tokens": 6}) == NO_USAGE, "the words of providers are none of ours"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("GET https://host/at?from=https://other/", "GET host/at?from=https://other/"),
+        ("look_up", "look_up"),
+        ("look up", "look up"),
+    ],
+)
+def test_a_request_is_called_after_where_it_goes(name, title):
+    assert CallSpec("http", name, None, Parameters(look_up)).title == title
