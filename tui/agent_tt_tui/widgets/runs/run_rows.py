@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from agent_tt_tui.chrome import FRAMES_PER_SECOND
-from agent_tt_tui.lines import RowList
+from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph, run_style
 
@@ -46,11 +46,13 @@ def add_status(
     row.column("waits" if waits else run.status, columns - GLYPH, word)
 
 
-class RunRows(RowList[Item], Generic[Item]):
+class RunRows(LineView, Generic[Item]):
     """Rows of runs, some of which go on: their glyph moves, and the cursor stays on its run when rows change."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
+        self.rows: Sequence[Item] = ()
+        """What is shown, in order."""
         self.empty = ""
         """What is said where there is no row."""
         self._waiting: frozenset[str] = frozenset()
@@ -60,6 +62,11 @@ class RunRows(RowList[Item], Generic[Item]):
     def line_count(self) -> int:
         """One line a run; where there is none, one that says so."""
         return len(self.rows) or bool(self.empty)
+
+    @property
+    def current(self) -> Item | None:
+        """The row under the cursor, None while there is none."""
+        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     def goes_on(self, row: Item) -> bool:
         """Whether what a row shows still runs."""
@@ -71,8 +78,8 @@ class RunRows(RowList[Item], Generic[Item]):
 
     def show_rows(self, rows: Sequence[Item]) -> None:
         """Show other rows; the cursor stays on the run that it is on."""
-        current = self.current
-        super().show_rows(rows)
+        current, self.rows = self.current, rows
+        self.refresh_lines_data()
         if current is not None:
             index = next((index for index, row in enumerate(rows) if self.is_same(row, current)), None)
             if index is not None and index != self.cursor:
