@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 from agent_tt.recording.calls.boundary import recorded, spec_of
@@ -35,7 +35,8 @@ class ToolCall:
             replay repeats the changes.
         function: what the tool was made of; None where that cannot be told.
         answers: the id that the model asked for it under, where there is one.
-        effect: what the framework knows of its effect; None where it knows nothing. An `@agent_tt.tool` knows better.
+        effect: what the framework knows of its effect; None where it knows nothing. What an `@agent_tt.tool` or the
+            settings say goes before.
     """
 
     name: str
@@ -123,15 +124,23 @@ async def call_tool_async(asked: ToolCall, make: Callable[[dict[str, Any]], Awai
 
 
 def _spec(asked: ToolCall) -> CallSpec:
-    inner = spec_of(asked.function)
-    key = None if inner is None else inner.idempotency_key
-    return CallSpec(
+    spec = CallSpec(
         "tool",
         asked.name,
-        (None if inner is None else inner.effect) or asked.effect or "write",
+        asked.effect or "write",
         NamedArguments(asked.contexts, asked.shared),
-        idempotency_key=key if key in asked.arguments else None,
-        made_of=asked.name if inner is None else inner.name,
+        made_of=asked.name,
         answers=asked.answers,
         is_effect_said=inner is not None and inner.is_effect_said,
+    )
+    inner = spec_of(asked.function)
+    if inner is None or inner.kind != "tool":
+        return spec
+    return replace(
+        spec,
+        effect=inner.effect if inner.is_effect_said else spec.effect,
+        is_effect_said=inner.is_effect_said,
+        idempotency_key=inner.idempotency_key if inner.idempotency_key in asked.arguments else None,
+        made_of=inner.name,
+        seen=inner.seen,
     )

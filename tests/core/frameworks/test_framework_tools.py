@@ -26,6 +26,7 @@ import agent_tt
 from agent_tt.errors import ToolDenied
 from agent_tt.frameworks import langchain, tool_calls
 from agent_tt.frameworks.tool_calls import ToolCall, asked_by, call_tool
+from agent_tt.launching.tools.wrapping import How, replace_function
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.links import Link, Place, Reply
 from agent_tt.recording.session import SESSION
@@ -251,6 +252,27 @@ def test_the_same_of_the_openai_agents_sdk_whose_key_is_not_compared(tmp_path: P
     call = row(recorded)
     assert (call.name, call.effect, call.facts.idempotency_key) == ("looked_up", "read", "1")
     assert again(recorded, invoked(looked_up, order="A-7", key="2")) == "A-7"
+
+
+def test_a_tool_that_is_named_from_outside_is_one_row_and_was_called(tmp_path: Path):
+    def weigh(order: str) -> str:
+        """Weigh."""
+        return order
+
+    seen: list[str] = []
+    weighing = tool(weigh)
+    named = replace_function(weigh, How("weigh", "read", seen=lambda: seen.append("weigh")))
+    assert named is not None
+    try:
+        recorded = record(tmp_path, lambda: weighing.invoke({"order": "A-7"}))
+        assert ([call.name for call, *_ in recorded.calls], row(recorded).effect, seen) == (
+            ["weigh"],
+            "read",
+            ["weigh"],
+        )
+    finally:
+        named.undo()
+    assert row(record(tmp_path, lambda: weighing.invoke({"order": "A-7"}))).effect == "write"
 
 
 # ---------------------------------------------------------------- OpenAI Agents

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.recording.calls.boundary import say_recorded
 from agent_tt.recording.calls.site import not_the_agents
 from agent_tt.recording.scope import here
 
@@ -67,11 +68,13 @@ class _Redirection:
         way = (accepts, recorded)
         # Who was named alone goes before who is meant in general.
         self._ways.insert(len(self._ways) if accepts is None else 0, way)
+        say_recorded(self.function, as_in=recorded)
 
         def undo() -> None:
             with _LOCK:
                 if way in self._ways:
                     self._ways.remove(way)
+                say_recorded(self.function, as_in=self._ways[0][1] if self._ways else self.untouched)
                 if not self._ways and self.function.__code__ is self.code:
                     self.function.__code__ = self.before
                     _REDIRECTED.pop(id(self.function), None)

@@ -54,6 +54,15 @@ def spec_of(function: object) -> CallSpec | None:
     return found if isinstance(found, CallSpec) else None
 
 
+def say_recorded(function: object, *, as_in: object) -> None:
+    """Let `spec_of` say of a function, whose calls go elsewhere, what it says of that."""
+    spec = spec_of(as_in)
+    if spec is None:
+        vars(function).pop(_SPEC, None)
+    else:
+        setattr(function, _SPEC, spec)
+
+
 def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
     @functools.wraps(function)
     def call_plain(*args: P.args, **kwargs: P.kwargs) -> R:
