@@ -1,9 +1,12 @@
-"""OpenAI Agents: function tools, handoffs, and which agent's turn it is.
+"""OpenAI Agents: function tools, handoffs, sessions in files, and which agent's turn it is.
 
 A function tool is caught where the runner invokes it, below guardrails and hooks and above the tool's own handling of
 errors; an agent that is used as a tool is one, and what its agent does is nested in it. A handoff is a call as well:
 the model asks for it as for a tool, and it may run a function of the agent's. Hosted tools run at the provider; they
 stand in the model's answer. The object that the agent gave to its run as `context` is shared: tools may change it.
+
+A session that is kept in a file is there before the run and after it. So what it gives is recorded, and what goes into
+it is a write; where a fork denies that, its conversation is not kept, and the agent goes on.
 """
 
 from __future__ import annotations
@@ -11,14 +14,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import inspect
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import ToolDenied
 from agent_tt.frameworks.tool_calls import Kept, ToolCall, asked_by, call_tool_async
 from agent_tt.recording.calls.exchange import is_watched
-from agent_tt.recording.modules.fitness import need_keywords
-from agent_tt.recording.modules.rebinding import Rebinding
+from agent_tt.recording.lanes.hooks import Patch
+from agent_tt.recording.modules.fitness import need_keywords, need_members
+from agent_tt.recording.modules.rebinding import Rebinding, Replaced
 from agent_tt.recording.steps.agent_names import acting
 
 if TYPE_CHECKING:
@@ -33,8 +38,13 @@ _NAME: Final = "OpenAI Agents"
 _TEXT: Final = "input"
 """The name of arguments that are no JSON object."""
 
+_SESSION: Final[Mapping[str, Effect]] = {
+    "get_items": "read", "add_items": "write", "pop_item": "write", "clear_session": "write",
+}  # fmt: skip
+"""The methods of a session, and what they do to its file."""
 
-def patches(module: ModuleType) -> list[Rebinding]:
+
+def patches(module: ModuleType) -> list[Replaced]:
     """What is replaced in `agents`; nothing in a module of the program's own that is called so.
 
     Raises:
@@ -49,7 +59,9 @@ def patches(module: ModuleType) -> list[Rebinding]:
     need_keywords(turns.execute_handoffs, "run_handoffs", "context_wrapper")
     need_keywords(loop.run_single_turn, "bindings")
     need_keywords(loop.run_single_turn_streamed, "bindings")
+    need_members(module.SQLiteSession, *_SESSION)
     return [
+        *(Patch(module.SQLiteSession, name, functools.partial(_in_session, name)) for name in _SESSION),
         Rebinding(invoke, _invoking(invoke, tool)),
         Rebinding(turns.execute_handoffs, _handing_off(turns.execute_handoffs)),
         *(Rebinding(turn, _named(turn)) for turn in (loop.run_single_turn, loop.run_single_turn_streamed)),
@@ -178,6 +190,40 @@ def _callback(invoke: Any) -> tuple[bool, object]:
             found = cells[code.co_freevars.index("on_handoff")].cell_contents
             return found is not None, found
     return True, None
+
+
+# ---------------------------------------------------------------- sessions
+
+
+def _in_session(name: str, original: Run) -> Run:
+    names = [*inspect.signature(original).parameters][1:]
+
+    async def method(session: Any, *args: Any, **options: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **options}
+        asked = asked_by(_NAME, _session_call, name, session, given)
+        if asked is None:
+            return await original(session, *args, **options)
+
+        def make(arguments: dict[str, Any]) -> Awaitable[Any]:
+            return original(session, **{each: value for each, value in arguments.items() if each != _ID})
+
+        try:
+            return await call_tool_async(asked, make)
+        except ToolDenied:
+            if name != "add_items":
+                raise
+            return None
+
+    return method
+
+
+_ID: Final = "session_id"
+
+
+def _session_call(name: str, session: Any, given: Mapping[str, object]) -> ToolCall | None:
+    if str(session.db_path) == ":memory:":  # it is the agent's own, and gone with it
+        return None
+    return ToolCall(f"session.{name}", {_ID: session.session_id, **given}, effect=_SESSION[name])
 
 
 # ---------------------------------------------------------------- agents

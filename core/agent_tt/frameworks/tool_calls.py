@@ -104,8 +104,7 @@ def call_tool(asked: ToolCall, make: Callable[[dict[str, Any]], R], kept: Kept =
     live: list[R] = []
 
     def run(**arguments: Any) -> object:
-        live.append(make(arguments))
-        return kept.plain(live[-1])
+        return _plain(make(arguments), kept, live)
 
     answer = recorded(run, _spec(asked))(**asked.arguments)
     return live[-1] if live else cast("R", kept.wrapped(answer))
@@ -116,11 +115,18 @@ async def call_tool_async(asked: ToolCall, make: Callable[[dict[str, Any]], Awai
     live: list[R] = []
 
     async def run(**arguments: Any) -> object:
-        live.append(await make(arguments))
-        return kept.plain(live[-1])
+        return _plain(await make(arguments), kept, live)
 
     answer = await recorded(run, _spec(asked))(**asked.arguments)
     return live[-1] if live else cast("R", kept.wrapped(answer))
+
+
+def _plain(answer: R, kept: Kept, live: list[R]) -> object:
+    """What is recorded of an answer; where that is another object, the answer itself is kept for the agent."""
+    plain = kept.plain(answer)
+    if plain is not answer:
+        live.append(answer)
+    return plain
 
 
 def _spec(asked: ToolCall) -> CallSpec:
@@ -131,7 +137,6 @@ def _spec(asked: ToolCall) -> CallSpec:
         NamedArguments(asked.contexts, asked.shared),
         made_of=asked.name,
         answers=asked.answers,
-        is_effect_said=inner is not None and inner.is_effect_said,
     )
     inner = spec_of(asked.function)
     if inner is None or inner.kind != "tool":

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
-from agents import Agent, FunctionTool, RunContextWrapper, function_tool, handoff
+from agents import Agent, FunctionTool, RunContextWrapper, SQLiteSession, function_tool, handoff
 from agents.tool import invoke_function_tool
 from agents.tool_context import ToolContext
 from langchain_core.callbacks import BaseCallbackHandler
@@ -265,10 +265,10 @@ def test_a_tool_that_is_named_from_outside_is_one_row_and_was_called(tmp_path: P
     assert named is not None
     try:
         recorded = record(tmp_path, lambda: weighing.invoke({"order": "A-7"}))
-        assert ([call.name for call, *_ in recorded.calls], row(recorded).effect, seen) == (
+        assert ([call.name for call, *_ in recorded.calls], row(recorded).effect, {*seen}) == (
             ["weigh"],
             "read",
-            ["weigh"],
+            {"weigh"},
         )
     finally:
         named.undo()
@@ -306,6 +306,43 @@ def test_what_a_tool_did_to_the_runs_context_is_done_again(tmp_path: Path):
     assert (served.items, served.paid) == (["pen", "cup"], True)
 
 
+@pytest.mark.parametrize("denied", [False, True])
+def test_a_session_in_a_file_is_as_it_was_in_a_replay(tmp_path: Path, *, denied: bool):
+    def agent() -> Any:
+        async def talk() -> Any:
+            session = SQLiteSession("ann", tmp_path / "talk.db")
+            before = await session.get_items()
+            await session.add_items([{"role": "user", "content": "hello"}])
+            session.close()
+            return before
+
+        return talk()
+
+    links = [Answers(Reply(refusal=ToolDenied("no", tool="session.add_items")), only="write")] if denied else []
+    for n in range(2):
+        with SESSION.joined(*links):
+            recorded = record(tmp_path, agent)
+        assert [item["content"] for item in recorded.result] == ["hello"] * (0 if denied else n)
+        found = [(call.name, call.effect, call.status) for call, *_ in recorded.calls]
+        assert found == [
+            ("session.get_items", "read", "ok"),
+            ("session.add_items", "write", "denied" if denied else "ok"),
+        ]
+    if not denied:  # the file holds more by now
+        result, replay = recorded.replay(agent)
+        assert (result, replay.failure) == (recorded.result, None)
+
+
+def test_a_session_in_memory_is_the_agents_own(tmp_path: Path):
+    async def talk() -> Any:
+        session = SQLiteSession("ann")
+        await session.add_items([{"role": "user", "content": "hello"}])
+        return await session.get_items()
+
+    recorded = record(tmp_path, talk)
+    assert (recorded.calls, len(recorded.result)) == ([], 1)
+
+
 def test_arguments_that_are_no_object_are_a_text(tmp_path: Path):
     async def run(_context: object, text: str) -> str:
         return text.upper()
@@ -339,13 +376,14 @@ def test_a_handoff_writes_only_where_it_runs_a_function():
 
 @dataclass(eq=False)
 class Answers(Link):
-    """Makes one reply to every call."""
+    """Makes one reply to every call, or to those of one effect."""
 
     reply: Reply
+    only: str = ""
     place = Place.POLICY
 
-    def answer_call(self, call: object, new: object) -> Reply:
-        return self.reply
+    def answer_call(self, call: object, new: Any) -> Reply | None:
+        return self.reply if self.only in ("", new.effect) else None
 
 
 def test_arguments_that_a_person_changed_go_to_the_tool(tmp_path: Path):
