@@ -111,9 +111,9 @@ def test_what_is_said_of_tools_is_joined_and_the_environment_is_the_strongest(pr
 def test_a_name_is_stronger_than_a_pattern_and_a_longer_pattern_than_a_shorter_one() -> None:
     said: dict[str, config.ToolEffect] = {
         "*": "write",
-        "search_*": "read",
-        "search_[a-c]*": "write",
-        "search_b": "read",
+        "find_*": "read",
+        "find_[a-c]*": "write",
+        "find_b": "read",
     }
     asked = ("charge", "find_x", "find_a", "find_b")
     assert [config.effect_of_tool(said, name) for name in asked] == ["write", "read", "write", "read"]
