@@ -125,6 +125,8 @@ def _key(plan: ForkPlan, expression: str) -> str:
         dict(sorted(plan.policy.items())),
         plan.terms.to_mapping(),
     ]
+    if plan.effects:
+        facts.append(dict[str, "Wire"](plan.effects))
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 

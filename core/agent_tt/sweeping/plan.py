@@ -82,6 +82,7 @@ def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> Swe
     for cell in definition.cells():
         try:
             plan = plan_cell(source, original, definition, cell)
+            plan.check_held()
         except AgentTTError as error:
             raise _in_cell(error, definition, cell) from error
         plans = plans or [plan]  # only one is kept: each holds a whole state

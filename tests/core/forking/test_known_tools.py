@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.core.store.recordings import begin, new_store
@@ -16,6 +17,9 @@ from agent_tt.forking.policy.boundary import _shown, _uncalled
 from agent_tt.forking.request import ForkRequest
 from agent_tt.intercepting.rules import Rule
 from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
+from agent_tt.sweeping.axes import Axis
+from agent_tt.sweeping.definition import Definition
+from agent_tt.sweeping.plan import plan_sweep
 
 OPENAI, RESPONSES = "https://api.openai.com/v1/chat/completions", "https://api.openai.com/v1/responses"
 ANTHROPIC = "https://api.anthropic.com/v1/messages"
@@ -210,3 +214,8 @@ def test_a_fork_of_a_tool_that_nothing_records_is_said_to_run_it_and_is_refused_
         assert [row.name for row in denied.unheld] == ["charge", "never_asked"]
         with pytest.raises(UsageError, match="charge, never_asked: tools that nothing records"):
             denied.check_held()
+
+        sweep = Definition((Axis("set", "n", (1, 2)),), fork=ForkRequest(1, agent="tests.agent:main"))
+        with pytest.raises(UsageError, match="charge: a tool that nothing records"):
+            plan_sweep(store, "loop", sweep)
+        assert plan_sweep(store, "loop", replace(sweep, fork=replace(sweep.fork, allow=("charge",)))).step == 1
