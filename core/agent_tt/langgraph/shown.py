@@ -68,8 +68,8 @@ def time_us(stamp: str | None) -> int | None:
 
 def host(extra: Mapping[str, Wire]) -> str | None:
     """Of a subgraph's checkpoint: the checkpoint of the whole graph that it ran from."""
-    metadata = StepFacts(extra).checkpoint_metadata
-    parents = metadata.get("parents") if isinstance(metadata, dict) else None
+    said = StepFacts(extra).checkpoint_metadata
+    parents = said.get("parents") if isinstance(said, dict) else None
     found = parents.get("") if isinstance(parents, dict) else None
     return found if isinstance(found, str) else None
 
