@@ -131,8 +131,8 @@ def _shared(context: Any) -> dict[str, object]:
 def _effect(tool: Any) -> Effect | None:
     """What the SDK knows: an agent's tools are calls of their own, and a server may say that its tool only reads."""
     hints = getattr(tool, "mcp_annotations", None)
-    is_reading = getattr(tool, "_is_agent_tool", False) or getattr(hints, "readOnlyHint", None) is True
-    return "read" if is_reading else None
+    hint = getattr(hints, "read_only_hint", getattr(hints, "readOnlyHint", None))  # mcp 2, else 1
+    return "read" if hint is True or getattr(tool, "_is_agent_tool", False) else None
 
 
 # ---------------------------------------------------------------- handoffs

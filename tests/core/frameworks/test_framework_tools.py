@@ -19,6 +19,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException, tool
 from langgraph.types import Command, Send
+from mcp.types import ToolAnnotations
 from tests.core.plugin_packages import install
 from tests.core.replaying.recorded import record
 
@@ -28,6 +29,7 @@ from agent_tt.frameworks import langchain, tool_calls
 from agent_tt.frameworks.tool_calls import ToolCall, asked_by, call_tool
 from agent_tt.launching.tools.wrapping import How, replace_function
 from agent_tt.model.facts import CallFacts
+from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.recording.links import Link, Place, Reply
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.agent_names import acting, agent_here
@@ -354,6 +356,22 @@ def test_arguments_that_are_no_object_are_a_text(tmp_path: Path):
 
 def _context(found: FunctionTool) -> ToolContext[None]:
     return ToolContext(None, tool_name=found.name, tool_call_id="call_7", tool_arguments="")
+
+
+@pytest.mark.parametrize(("hint", "effect"), [(True, "read"), (False, "write"), (None, "write")])
+def test_a_tool_of_an_mcp_server_is_one_row_and_reads_where_the_server_says_so(
+    tmp_path: Path, *, hint: bool | None, effect: str
+):
+    async def run(_context: object, text: str) -> str:
+        # What the session of a server asks, as the seam of MCP sees it.
+        begun = begin_exchange(Asked("tool", "charge", {"params": text}, "0" * 32, effect="write"))
+        assert begun is None
+        return "charged"
+
+    charge = FunctionTool("charge", "Charge.", {}, run, strict_json_schema=False)
+    charge._mcp_annotations = ToolAnnotations(read_only_hint=hint)
+    recorded = record(tmp_path, invoked(charge, amount=1))
+    assert ([call.name for call, *_ in recorded.calls], row(recorded).effect) == (["charge"], effect)
 
 
 def test_a_handoff_writes_only_where_it_runs_a_function():
