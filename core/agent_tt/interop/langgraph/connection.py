@@ -118,12 +118,12 @@ class DatabaseFile:
     @property
     def _real(self) -> Path:
         """The file itself: the log of a file lies beside it, not beside a link to it."""
-        return Path(os.path.realpath(self.path))
+        return Path(os.path.realpath(self.path)) if self.path.is_symlink() else self.path
 
     def _stamps(self) -> tuple[Stamp, ...]:
         """Size, time and identity of the file, its log and its rollback journal."""
-        real = self._real
-        return (_stamp(real), _stamp(_beside(real, _LOG)), _stamp(_beside(real, _JOURNAL)))
+        real = str(self._real)
+        return (_stamp(real), _stamp(real + _LOG), _stamp(real + _JOURNAL))
 
     def _existing_stamps(self) -> tuple[Stamp, ...]:
         stamps = self._stamps()
@@ -254,9 +254,9 @@ def _log_start(path: Path) -> bytes:
         return b""
 
 
-def _stamp(path: Path) -> Stamp:
+def _stamp(path: Path | str) -> Stamp:
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116  # asked for before each value is read
     except OSError:
         return _ABSENT
     return (status.st_size, status.st_mtime_ns, status.st_ino)

@@ -19,7 +19,7 @@ from agent_tt.errors import Damaged, RunNotFound, UsageError
 from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, open_checkpoint
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.layout import ThreadMap
-from agent_tt.interop.langgraph.rows import fetch_blob, read_thread, thread_ids
+from agent_tt.interop.langgraph.rows import fetch_blob, read_threads
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agent_tt.interop.langgraph.branches import Tree
     from agent_tt.interop.langgraph.detect import Tables
-    from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow
+    from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows
 
 __all__ = ["Plan", "Report", "ThreadPlan", "plan_pruning"]
 
@@ -100,14 +100,14 @@ def plan_pruning(
         raise UsageError("at least one checkpoint of each thread has to stay", hint="Give --keep-last 1 or more.")
     if tables is None or tables.family is Family.OLDEST:
         raise UsageError("databases from before LangGraph 0.2 are not pruned", hint="They can be opened and read.")
-    known = thread_ids(connection, tables)
+    known = read_threads(connection, tables)
     missing = sorted(set(threads) - set(known))
     if missing:
         raise RunNotFound(f"there is no thread {missing[0]!r}", hint="List threads with `agent-tt du`.")
     found: list[ThreadPlan] = []
-    for number, thread in enumerate(known, 1):
+    for number, (thread, rows) in enumerate(known.items(), 1):
         if not threads or thread in threads:
-            planned = _Thread(connection, tables, thread).plan(keep_last)
+            planned = _Thread(connection, tables, rows).plan(keep_last)
             found += [planned] if planned.dropped else []
         if report is not None:
             report(number, len(known))
@@ -117,9 +117,9 @@ def plan_pruning(
 class _Thread:
     """Works out what of one thread stays."""
 
-    def __init__(self, connection: sqlite3.Connection, tables: Tables, thread: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, tables: Tables, rows: ThreadRows) -> None:
         self._connection, self._tables = connection, tables
-        self._map = ThreadMap(read_thread(connection, tables, thread))
+        self._map = ThreadMap(rows)
         self._why: dict[CheckpointKey, str] = {}
         self._new: list[CheckpointRow] = []
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import is_envelope
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.detect import Tables
 
-__all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "fetch_blob", "read_thread", "thread_ids"]
+__all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "fetch_blob", "read_threads"]
 
 CheckpointKey = tuple[str, str]
 """Namespace and checkpoint id: what names a checkpoint within a thread."""
@@ -38,6 +39,7 @@ _WRITE_BLOB: Final = (
     "SELECT value FROM writes"
     " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?"
 )
+_SHORT: Final = 200
 _GREGORIAN_TO_UNIX: Final = 0x01B21DD213814000
 """Ticks of 100 ns between the epochs of UUID times (1582-10-15) and Unix times (RFC 9562, 5.6)."""
 
@@ -154,49 +156,44 @@ class ThreadRows:
     writes: Mapping[CheckpointKey, tuple[WriteRow, ...]]
 
 
-def thread_ids(connection: sqlite3.Connection, tables: Tables) -> list[str]:
-    """The threads, the one with the newest checkpoint first."""
-    newest = f"max({tables.checkpoint_id})"
-    rows = connection.execute(
-        f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {newest} DESC, thread_id"  # noqa: S608  # a column
-    )
-    return [thread for (thread,) in rows if isinstance(thread, str)]
-
-
-def read_thread(connection: sqlite3.Connection, tables: Tables, thread: str) -> ThreadRows:
-    """The rows of one thread."""
-    checkpoints = {
-        row.key: row
-        for row in map(
-            _checkpoint,
-            connection.execute(_checkpoints_query(tables), (thread,)),
-        )
-    }
-    writes: dict[CheckpointKey, list[WriteRow]] = {}
+def read_threads(connection: sqlite3.Connection, tables: Tables) -> dict[str, ThreadRows]:
+    """The rows of all threads, the one with the newest checkpoint first."""
+    checkpoints: dict[str, dict[CheckpointKey, CheckpointRow]] = {}
+    for columns in connection.execute(_checkpoints_query(tables)):
+        if isinstance(columns[0], str):
+            row = _checkpoint(columns)
+            checkpoints.setdefault(row.thread, {})[row.key] = row
+    writes: dict[str, dict[CheckpointKey, list[WriteRow]]] = {}
     if tables.has_writes:
         task_path = "task_path" if tables.has_task_path else "''"
         query = (
-            f"SELECT checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type FROM writes"  # noqa: S608
-            " WHERE thread_id = ? ORDER BY 4, task_id, idx"
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type FROM writes"  # noqa: S608
+            " ORDER BY 5, task_id, idx"
         )
-        for namespace, checkpoint, task, path, index, channel, encoding in connection.execute(query, (thread,)):
+        for of, namespace, checkpoint, task, path, index, channel, encoding in connection.execute(query):
+            if not isinstance(of, str) or of not in checkpoints:
+                continue
             key = (_text(namespace), _text(checkpoint))
             number = index if type(index) is int else 0
-            row = WriteRow(thread, key, _text(task), _text(path), number, _text(channel), _text(encoding))
-            writes.setdefault(key, []).append(row)
-    return ThreadRows(thread, checkpoints, {key: tuple(rows) for key, rows in writes.items()})
+            write = WriteRow(of, key, _text(task), _text(path), number, _text(channel), _text(encoding))
+            writes.setdefault(of, {}).setdefault(key, []).append(write)
+    newest = sorted(sorted(checkpoints), key=lambda of: max(key[1] for key in checkpoints[of]), reverse=True)
+    return {
+        of: ThreadRows(of, checkpoints[of], {key: tuple(rows) for key, rows in writes.get(of, {}).items()})
+        for of in newest
+    }
 
 
 def _checkpoints_query(tables: Tables) -> str:
     if tables.family is Family.CURRENT:
         return (
             "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata"
-            " FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_id, checkpoint_ns"
+            " FROM checkpoints ORDER BY checkpoint_id, checkpoint_ns"
         )
     metadata = "metadata" if tables.has_metadata else "NULL"
     return (
         f"SELECT thread_id, '', thread_ts, parent_ts, '', {metadata}"  # noqa: S608  # one of two words
-        " FROM checkpoints WHERE thread_id = ? ORDER BY thread_ts"
+        " FROM checkpoints ORDER BY thread_ts"
     )
 
 
@@ -214,7 +211,8 @@ def fetch_blob(connection: sqlite3.Connection, tables: Tables, row: CheckpointRo
 
 def _checkpoint(columns: tuple[object, ...]) -> CheckpointRow:
     thread, namespace, checkpoint, parent, encoding, metadata = columns
-    facts, flaw = _metadata(metadata)
+    short = isinstance(metadata, str | bytes) and len(metadata) < _SHORT
+    facts, flaw = _short_metadata(metadata) if short else _metadata(metadata)
     return CheckpointRow(
         _text(thread),
         _text(namespace),
@@ -224,6 +222,12 @@ def _checkpoint(columns: tuple[object, ...]) -> CheckpointRow:
         facts,
         flaw,
     )
+
+
+@lru_cache(maxsize=1024)
+def _short_metadata(raw: object) -> tuple[Mapping[str, Wire], str]:
+    """What many checkpoints say alike: shared, never change it."""
+    return _metadata(raw)
 
 
 def _metadata(raw: object) -> tuple[Mapping[str, Wire], str]:

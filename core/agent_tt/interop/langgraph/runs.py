@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.interop.langgraph.branches import branch_names, run_id_of
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.layout import ThreadMap
-from agent_tt.interop.langgraph.rows import read_thread, thread_ids
+from agent_tt.interop.langgraph.rows import read_threads
 from agent_tt.model import Run
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class Branch:
 
 def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, Branch]:
     """All branches by run id, the one that began last first."""
-    threads = thread_ids(connection, tables)
+    threads = read_threads(connection, tables)
     taken = set(threads)
     branches: list[Branch] = []
-    for thread_id in threads:
-        thread = ThreadMap(read_thread(connection, tables, thread_id))
+    for thread_id, rows in threads.items():
+        thread = ThreadMap(rows)
         tips = thread.root.tips()
         if not tips:
             branches.append(Branch(run_id_of(thread_id, taken), thread, None))
