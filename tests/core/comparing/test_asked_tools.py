@@ -84,6 +84,8 @@ def test_a_tool_without_an_answer_is_said_to_have_none() -> None:
     found = asked_tools(loop(2)[:2])
     assert times(found) == [("lookup", {"q": 0}, "found 0"), ("lookup", {"q": 1}, None)]
     assert found.times[1].seen == "no answer seen"
+    recorded = asked_tools([loop(2)[0], tool(1, "lookup", {"q": 0}), loop(2)[1]])
+    assert (recorded.times, recorded.tools) == ((), ())  # the second time it did not run: it would be recorded
     last = asked_tools(loop(1)[:1])
     assert last.unrecorded(ended_well=True) == ()
     (only,) = last.unrecorded(ended_well=False)

@@ -226,8 +226,7 @@ def test_a_function_that_asks_a_model_is_asked_about_once(forks: Forks, shop: We
     with forks.fork(think="live", all_llm="deny"):
         think()
     assert [(call.kind, call.status) for call in forks.calls()] == [("llm", "ok"), ("llm", "ok")]
-    steps = forks.store.steps(forks.run.id)
-    rows = boundary_of(forks.store, forks.store.run(forks.run.id), steps, after=1, policy=ToolPolicy())
+    rows = boundary_of(forks.store, forks.store.run(forks.run.id), after=1, policy=ToolPolicy())
     assert [row.is_inside for row in rows if row.kind == "llm"] == [False, True]
 
 

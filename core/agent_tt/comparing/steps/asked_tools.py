@@ -233,11 +233,14 @@ class _Conversations:
         missed = [ask for ask in asks if not self._is_recorded(ask, recorded)]
         self._find_answers(missed)
         left = [ask for ask in missed if ask.answer is None or not recorded.gave(ask.answer, ask.at)]
+        tools = tuple(self._never_recorded(asks, left, recorded))
+        never = {tool.name for tool in tools}
         times = tuple(
             AskedTool(ask.asked.name, ask.asked.arguments, ask.call.step, ask.call.number, ask.call.lane, ask.answer)
             for ask in left
+            if ask.answer is not None or ask.asked.name in never  # else it would be recorded if it had run
         )
-        return AskedTools(times, tuple(self._never_recorded(asks, left, recorded)))
+        return AskedTools(times, tools)
 
     def _never_recorded(self, asks: Sequence[_Ask], left: Sequence[_Ask], recorded: ToolCalls) -> Iterator[ShownTool]:
         total = Counter(ask.asked.name for ask in asks)

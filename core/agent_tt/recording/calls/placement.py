@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.looking import is_looking
@@ -57,10 +58,7 @@ def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[st
     Raises:
         BaseException: a link refuses it, or halts the agent.
     """
-    from agent_tt import config
-
-    chain, signature = SESSION.chain, ""
-    spec = spec.under(config.load().effects)
+    chain, signature, spec = SESSION.chain, "", _under_settings(spec)
     named: dict[str, Wire] = {}
     if chain.serves:
         if is_looking():
@@ -70,6 +68,17 @@ def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[st
     new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
     for begins in chain.unrecorded_call:
         begins(new, is_own_doing=False)
+
+
+def _under_settings(spec: CallSpec) -> CallSpec:
+    """What is called, with what the settings say of it; without that where they cannot be read, as outside a run."""
+    if spec.kind != "tool" or spec.is_effect_said:
+        return spec
+    from agent_tt import config
+
+    with suppress(UsageError):
+        return spec.under(config.load().effects)
+    return spec
 
 
 def begin_in(

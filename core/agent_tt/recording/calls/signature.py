@@ -9,7 +9,6 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent_tt.config import effect_of_tool
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.tool_contexts import asked_of, context, stable
 from agent_tt.redaction.values import asked
@@ -213,6 +212,8 @@ class CallSpec:
         """The same with the effect that the settings say, where the tool says none itself."""
         if self.kind != "tool" or self.is_effect_said or not effects:
             return self
+        from agent_tt.config import effect_of_tool  # not for every program that marks a tool
+
         return replace(self, effect=effect_of_tool(effects, self.name) or self.effect)
 
     @property
