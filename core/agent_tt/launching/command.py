@@ -281,9 +281,17 @@ def _remembered(
     """Keep with the runs what is not recorded; gives the paths without a call, and what is to be said of tools."""
     try:
         with closing(open_store(store)) as opened:
-            return remember(opened, lines, runs, calls), unrecorded_tools(opened, runs)
+            return remember(opened, lines, runs, calls), _unrecorded(opened, runs)
     except AgentTTError:  # what is wrong with the store was said already
         return unmatched_paths(lines, calls, set()), []
+
+
+def _unrecorded(store: Store, runs: Sequence[str]) -> list[str]:
+    """What is to be said of tools; nothing where a run cannot be read, which is said where it is shown."""
+    try:
+        return unrecorded_tools(store, runs)
+    except AgentTTError:
+        return []
 
 
 def _settled(store: Path, ids: Sequence[str], own: Sequence[str], code: int) -> tuple[tuple[Run, ...], tuple[str, ...]]:

@@ -245,3 +245,14 @@ def test_twice_the_calls_take_twice_the_work() -> None:
             assert len(asked_tools(calls).times) == turns
         efforts.append(effort.lines)
     assert efforts[1] < 2.3 * efforts[0]
+
+
+def test_what_is_nested_too_deeply_to_be_compared_is_known_by_its_name_alone() -> None:
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    answer = said(("c1", "lookup", {"q": 1}))
+    told_back = chat(2, [QUESTION, answer, told("c1", "found")])
+    made = tool(1, "run_tool", {"call": deep}, [deep])
+    assert len(asked_tools([chat(1, [QUESTION], answer), made, told_back]).times) == 1
+    assert asked_tools([chat(1, [QUESTION], answer), replace(made, name="lookup"), told_back]).times == ()

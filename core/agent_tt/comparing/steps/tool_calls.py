@@ -95,7 +95,8 @@ def _first_after(places: Sequence[int], at: int) -> int | None:
 
 def _note(places: Mapping[str, list[int]], keys: Iterable[str], at: int) -> None:
     for key in dict.fromkeys(keys):
-        places[key].append(at)
+        if key:
+            places[key].append(at)
 
 
 def _arguments_in(args: Wire) -> Iterator[str]:
@@ -115,12 +116,16 @@ def _texts_in(result: Wire) -> Iterator[str]:
         yield result.strip()
     elif result is not None:
         yield _text(result)
-        yield json.dumps(result, ensure_ascii=False)
+        yield _text(result, in_order=False)
         yield text_of(result.get("content") if isinstance(result, dict) else result).strip()
 
 
-def _text(value: Wire | Json) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+def _text(value: Wire | Json, *, in_order: bool = True) -> str:
+    """A value as JSON, by default blind to the order of its keys; "" of one that is nested too deeply."""
+    try:
+        return json.dumps(value, sort_keys=in_order, ensure_ascii=False)
+    except RecursionError:
+        return ""
 
 
 def _parsed(value: str) -> Wire:
