@@ -29,7 +29,7 @@ MAX_DEPTH: Final = 200
 
 
 class Encoded:
-    """A wire value in the place of a Python value: encoding it gives it as it is.
+    """A wire value in the place of a Python value: encoding it gives it as it is. It never changes.
 
     Attributes:
         wire: the wire value.

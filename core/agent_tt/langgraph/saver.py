@@ -368,11 +368,11 @@ class Checkpointer(BaseCheckpointSaver[str]):
 
     def _kept(self, value: object) -> tuple[Wire, object]:
         """What is stored of a value, and the value unpacked."""
-        return self._values.to_wire(self.serde.dumps_typed(value))
+        return self._values.kept(self.serde, value)
 
     def _given(self, wire: Wire) -> Any:
         """The value of what is stored."""
-        return self.serde.loads_typed(self._values.to_typed(wire))
+        return self._values.given(self.serde, wire)
 
     def _saved(
         self,

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import base64
 import marshal
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import ormsgpack
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent_tt.codec.decode import decode
@@ -22,6 +26,10 @@ from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import opaque, to_wire
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
     from agent_tt.codec.wire import Wire
 
 __all__ = ["Typed", "Values", "compared"]
@@ -42,6 +50,9 @@ _ROOM: Final = 32 * 1024 * 1024
 
 _PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 _SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
+_CHUNK: Final = 16
+"""Messages that are looked at together."""
+
 _MOST_SHOWN: Final = 400
 _CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5}
 
@@ -54,6 +65,33 @@ class _TooDeep(Exception):
     """A value lies deeper than it can be kept readable."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Messages that follow one another, the form of what they held, and what is kept of them."""
+
+    messages: list[object]
+    form: bytes
+    wires: list[Wire]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A message that a serializer made: its class, and the form of all that it holds, which is plain data."""
+
+    serde: SerializerProtocol
+    kind: type[BaseMessage]
+    form: bytes
+
+    def copy(self) -> BaseMessage:
+        """Another one, which shares nothing with the first."""
+        fields, extra, names = _read(self.form)
+        made = self.kind.__new__(self.kind)
+        for name, part in (("__dict__", fields), ("__pydantic_extra__", extra), ("__pydantic_fields_set__", names)):
+            object.__setattr__(made, name, part)
+        object.__setattr__(made, "__pydantic_private__", None)
+        return made
+
+
 class _NotPackable(Exception):
     """A wire value that no value of LangGraph's is kept as."""
 
@@ -64,6 +102,58 @@ class Values:
     def __init__(self) -> None:
         self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
         self._extensions: _Memory[bytes, Extension] = _Memory()
+        self._known: _Memory[int, _Chunk] = _Memory()
+        self._models: _Memory[bytes, _Model] = _Memory()
+
+    def kept(self, serde: SerializerProtocol, value: object) -> tuple[Wire, object]:
+        """What is kept of a value, and the value unpacked, as `to_wire` gives them.
+
+        A list of messages is taken message by message: those that are as they were are not written again.
+        """
+        if type(value) is list and type(serde) is JsonPlusSerializer:
+            wires = self._messages(serde, value)
+            if wires is not None:
+                return wires, None
+        return self.to_wire(serde.dumps_typed(value))
+
+    def _messages(self, serde: SerializerProtocol, items: list[object]) -> list[Wire] | None:
+        """What is kept of a list of messages; None where it holds anything else."""
+        found: list[Wire] = []
+        for first in range(0, len(items), _CHUNK):
+            chunk = items[first : first + _CHUNK]
+            try:
+                # All that a message is written from. It may only say too often that one has changed.
+                form = marshal.dumps([(item.__dict__, item.__pydantic_extra__) for item in chunk])  # type: ignore[attr-defined]
+            except (ValueError, AttributeError):  # it holds objects, or is no message
+                return None
+            known = self._known.get(id(chunk[0]))
+            if known is None or known.form != form or not _are_same(known.messages, chunk):
+                if not all(isinstance(item, BaseMessage) for item in chunk):
+                    return None
+                wires = [self.to_wire(serde.dumps_typed(item))[0] for item in chunk]
+                known = _Chunk(chunk, form, wires)
+                self._known.put(id(chunk[0]), known, len(form))
+            found += known.wires
+        return found
+
+    def given(self, serde: SerializerProtocol, wire: Wire) -> object:
+        """The value that was kept as `wire`, the caller's own."""
+        if type(wire) is list and type(serde) is JsonPlusSerializer and all(map(_is_model, wire)):
+            return [self._message(serde, item) for item in wire]
+        return serde.loads_typed(self.to_typed(wire))
+
+    def _message(self, serde: SerializerProtocol, wire: Wire) -> object:
+        """One object; messages that were met before are copied, which takes a fifth of the time of making them."""
+        key = marshal.dumps(wire, 2)
+        known = self._models.get(key)
+        if known is not None and known.serde is serde:
+            return known.copy()
+        value = serde.loads_typed(self.to_typed(wire))
+        if isinstance(value, BaseMessage) and value.__pydantic_private__ is None:
+            with suppress(ValueError):  # it holds objects, and is made anew each time
+                form = marshal.dumps((value.__dict__, value.__pydantic_extra__, value.__pydantic_fields_set__))
+                self._models.put(key, _Model(serde, type(value), form), len(key) + len(form))
+        return value
 
     def to_wire(self, typed: Typed) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked (typed parts are `Extension`s; None where it is sealed).
@@ -75,7 +165,8 @@ class Values:
             value = read_value(encoding, blob)
             if not isinstance(value, Sealed):
                 wire = self._wire(value, 0)
-                if self.to_typed(wire) == (encoding, blob):
+                again = self.to_typed(wire)
+                if again == (encoding, blob) or (_has_sets(blob) and self._wire(read_value(*again), 0) == wire):
                     return wire, value
         except (AgentTTError, _TooDeep, _NotPackable, RecursionError, ValueError, TypeError):
             value = None
@@ -137,9 +228,7 @@ class Values:
         if packed.data == extension.data:
             return True
         # A set has no order: its items are kept in one of ours.
-        return any(mark in extension.data for mark in _SET_MARKS) and wire == to_wire(
-            Extension(packed.code, packed.data)
-        )
+        return _has_sets(extension.data) and wire == to_wire(Extension(packed.code, packed.data))
 
     # ---------------------------------------------------------------- and back
 
@@ -226,9 +315,25 @@ def compared(state: dict[str, Wire]) -> object:
     return {key: _in_parts(item) for key, item in state.items()}
 
 
+def _has_sets(blob: bytes) -> bool:
+    return any(mark in blob for mark in _SET_MARKS)
+
+
+def _is_model(wire: Wire) -> bool:
+    return type(wire) is dict and wire.get(TYPE) == "pydantic"
+
+
+_read: Final[Callable[[bytes], Any]] = marshal.loads
+"""Only ever called with bytes that this process has just made."""
+
+
+def _are_same(some: list[object], others: list[object]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
+
+
 def _in_parts(wire: Wire) -> object:
     if type(wire) is list:
-        return [_as_wire(item) for item in wire]
+        return [Encoded(item) if type(item) is dict or type(item) is list else item for item in wire]
     if type(wire) is dict and not is_envelope(wire):
         return {key: _as_wire(item) for key, item in wire.items()}
     return _as_wire(wire)

@@ -14,7 +14,7 @@ from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
 from agent_tt.codec.tlv import tlv
-from agent_tt.codec.wire import VALUE, Wire
+from agent_tt.codec.wire import VALUE, Encoded, Wire
 from agent_tt.history.changes.append_only import Births
 from agent_tt.history.changes.diff import diff_into, list_diff_into, same, text_diff
 from agent_tt.history.changes.forms import Form
@@ -220,6 +220,7 @@ class Shadow:
             if wires:
                 self._ops.append(["a", list(path), old_length, wires])
                 node.append(wires)
+                self._remember(node, value, start)
             return node
         old_raws, raws = node.element_bytes(start), [tlv(wire) for wire in wires]
         before = len(self._ops)
@@ -233,7 +234,15 @@ class Shadow:
         list_diff_into(old_raws, raws, old_item, wires, path, self._ops, start)
         if len(self._ops) > before:
             node.replace_from(start, wires, raws)
+            self._remember(node, value, start)
         return node
+
+    @staticmethod
+    def _remember(node: ListNode, value: list[object], start: int) -> None:
+        """Know elements by themselves the next time, from `start` on, where they are wire values."""
+        if value and type(value[-1]) is Encoded:
+            for index in range(start // RUN, len(node.runs)):
+                node.runs[index].remember(value[index * RUN : (index + 1) * RUN])
 
     def _encode(self, value: object, path: Path) -> Wire:
         """What may be kept of the value at `path`; elements of a list are held by the list's own field."""
@@ -244,7 +253,8 @@ class Shadow:
     def _encode_items(self, items: list[object], first: int, end: int, path: Path) -> list[Wire]:
         """What may be kept of a part of a list; the element before it may say what the first of it is."""
         before = [item for item in items[max(0, first - 1) : first] if is_plain_scalar(item)]
-        encoded = [*before, *(self._encoder.encode(item) for item in items[first:end])]
+        encode = self._encoder.encode
+        encoded = [*before, *(item.wire if type(item) is Encoded else encode(item) for item in items[first:end])]
         admitted = self._admit(encoded, field_of(path, is_object=False))
         return admitted[len(before) :] if type(admitted) is list else []
 
@@ -264,11 +274,12 @@ class Shadow:
         for index, run in enumerate(node.runs):
             begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
-            if run.is_of(now):
+            if run.is_of(now) or run.is_of_same(now):
                 continue
             may_differ_only_in_form = not run.is_plain or _MARK in run.raw
             if not may_differ_only_in_form or run.raw != tlv(self._encode_items(value, begin, begin + len(now), path)):
                 return begin
+            run.remember(now)
         return len(node)
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:

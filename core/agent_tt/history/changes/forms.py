@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.plain import is_tree_of_json_types
 from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import Encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from agent_tt.codec.wire import Wire
 
 __all__ = ["Form"]
 
@@ -38,15 +41,32 @@ class Form:
         raw: its canonical bytes.
         parts: as given.
         is_plain: whether it holds no envelope, so that live objects can be compared without encoding them.
+        wires: of a list, the wire values that it is the form of, where they are known; never changed.
     """
 
-    __slots__ = ("_live", "is_plain", "parts", "raw")
+    __slots__ = ("_live", "is_plain", "parts", "raw", "wires")
 
     def __init__(self, raw: bytes, parts: Sequence[tuple[int, Form]] = ()) -> None:
         self.raw = raw
         self.parts = parts
         self.is_plain: bool = all(part.is_plain for _, part in parts) if parts else _ENVELOPE_MARK not in raw
         self._live: bytes | None = None
+        self.wires: Sequence[Wire] | None = None
+
+    def is_of_same(self, items: Sequence[object]) -> bool:
+        """Whether the elements of a list are the very wire values that were compared last: those never change."""
+        wires = self.wires
+        if wires is None or len(wires) != len(items):
+            return False
+        for item, wire in zip(items, wires, strict=True):  # as a loop: half the time of `all`
+            if type(item) is not Encoded or item.wire is not wire:
+                return False
+        return True
+
+    def remember(self, items: Sequence[object]) -> None:
+        """Elements that this is the form of: those that are wire values are known by themselves from now on."""
+        wires = [item.wire for item in items if type(item) is Encoded]
+        self.wires = wires if len(wires) == len(items) else None
 
     def is_of(self, value: object) -> bool:
         """Whether a live object is this dict or list still: the same types, texts, signs of zero and order of keys.

@@ -1,0 +1,165 @@
+"""What a thread looks like in the store, and what is left of it after a kill and between processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
+from tests.core.interop import graphs
+
+from agent_tt.langgraph import Checkpointer
+from agent_tt.sources import open_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITER = """
+import sys, uuid
+from langgraph.checkpoint.base import empty_checkpoint
+from agent_tt.langgraph import Checkpointer
+
+path, count, die = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "die"
+saver = Checkpointer(path)
+config = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+for number in range(count):
+    checkpoint = {**empty_checkpoint(), "channel_values": {"items": list(range(number))}}
+    config = saver.put(config, checkpoint, {"source": "loop", "step": number, "parents": {}}, {})
+    saver.put_writes(config, [("items", [number])], uuid.uuid4().hex, "~__pregel_pull, node")
+    print(config["configurable"]["checkpoint_id"], flush=True)
+if die:
+    sys.stdin.read()
+"""
+
+
+def test_a_thread_is_a_run_with_named_steps_tokens_and_a_state_that_can_be_read(tmp_path: Path):
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        graphs.react(saver)
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        (run,) = source.runs()
+        steps = source.steps(run.id)
+        assert (run.name, run.status) == ("t", "succeeded")
+        assert [step.name for step in steps] == ["input", "__start__", "agent", "tools", "agent"]
+        assert [(step.tokens_in, step.tokens_out) for step in steps if step.name == "agent"] == [(11, 7), (20, 3)]
+        assert [step.facts.next for step in steps] == [["__start__"], ["agent"], ["tools"], ["agent"], []]
+        state: Any = source.state(run.id, 5)
+        assert [message["$v"]["content"] for message in state["messages"]][-1] == "done"
+        assert list(state) == ["messages", "__langgraph__"]
+        assert source.verify() == []
+
+
+def test_branches_are_forks_and_a_thread_that_asks_is_interrupted(tmp_path: Path):
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        graphs.forks(saver)
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        root, *branches = sorted(source.runs(), key=lambda run: run.name)
+        assert root.name == "t"
+        assert [run.name for run in branches] == [f"t/fork-{number}" for number in range(1, len(branches) + 1)]
+        assert all(run.parent == root.id for run in branches)
+    with Checkpointer(tmp_path / "asks.db") as saver:
+        graphs.nested_interrupt(saver, resume=False)
+    with closing(open_source(tmp_path / "asks.db")) as source:
+        assert [run.status for run in source.runs()] == ["interrupted"]
+        assert {step.agent for step in source.steps(source.runs()[0].id)} == {None, "middle", "inner"}
+
+
+def test_what_tasks_wrote_is_stored_once(tmp_path: Path):
+    def size(times: int) -> int:
+        text = " ".join(f"{number * 7919:x}" for number in range(4000))
+        path = tmp_path / f"{times}.db"
+        with Checkpointer(path) as saver:
+            config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+            items: list[str] = []
+            for step in range(times):
+                checkpoint = {**empty_checkpoint(), "channel_values": {"items": list(items)}}
+                config = saver.put(config, checkpoint, {"source": "loop", "step": step, "parents": {}}, {})
+                items.append(f"{step} {text[step:]}")
+                saver.put_writes(config, [("items", items[-1:])], "task", "~__pregel_pull, node")
+            given = [found.pending_writes for found in saver.list(config | {"configurable": {"thread_id": "t"}})]
+            assert given == [[("task", "items", [item])] for item in reversed(items)]
+        return path.stat().st_size
+
+    text_size = 4000 * 7
+    assert size(40) - size(20) < 20 * text_size * 1.2
+
+
+def test_what_was_put_is_there_after_a_kill(tmp_path: Path):
+    path = tmp_path / "runs.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), "30", "die"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        put = [process.stdout.readline().strip() for _ in range(25)]
+        process.kill()
+        put += process.stdout.read().split()
+    with Checkpointer(path) as saver:
+        found = {one.config["configurable"]["checkpoint_id"]: one for one in saver.list(None)}
+        assert set(put) <= set(found)
+        assert all(len(found[one].pending_writes or ()) == 1 for one in put)
+        last = saver.get_tuple({"configurable": {"thread_id": "t"}})
+        assert last is not None
+        assert last.checkpoint["channel_values"]["items"] == list(range(len(found) - 1))
+    with closing(open_source(path)) as source:
+        assert source.verify() == []
+
+
+def test_processes_write_one_thread_at_once(tmp_path: Path):
+    path = tmp_path / "runs.db"
+    command = [sys.executable, "-c", WRITER, str(path), "12", "end"]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    put = [process.communicate()[0].split() for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    with Checkpointer(path) as saver:
+        found = {one.config["configurable"]["checkpoint_id"]: one for one in saver.list(None)}
+        assert sorted(found) == sorted(put[0] + put[1])
+        for chain in put:
+            values = [found[one].checkpoint["channel_values"]["items"] for one in chain]
+            assert values == [list(range(number)) for number in range(12)]
+    with closing(open_source(path)) as source:
+        assert source.verify() == []
+
+
+def test_a_write_that_comes_before_its_checkpoint_waits_for_it(tmp_path: Path):
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        checkpoint = empty_checkpoint()
+        named: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": checkpoint["id"]}}
+        saver.put_writes(named, [("a", 1)], "task")
+        assert saver.get_tuple(named) is None
+        saver.put({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}, checkpoint, {"source": "input"}, {})
+        found = saver.get_tuple(named)
+        assert found is not None
+        assert found.pending_writes == [("task", "a", 1)]
+
+
+def test_pruning_keeps_what_delta_channels_are_rebuilt_from(tmp_path: Path):
+    def filled(saver: Any) -> Any:
+        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        for step in range(4):
+            values = {"log": ["seed"]} if step == 1 else {}
+            metadata = {"source": "loop", "step": step, "parents": {}, "counters_since_delta_snapshot": {"log": (1, 1)}}
+            config = saver.put(config, {**empty_checkpoint(), "channel_values": values}, metadata, {})
+            saver.put_writes(config, [("log", step)], f"task {step}")
+        return saver.get_delta_channel_history(config=config, channels=["log", "other"])
+
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        before = filled(saver)
+        assert before == filled(InMemorySaver()) | {"log": before["log"]}
+        assert before["log"]["seed"] == ["seed"]
+        assert [value for _, _, value in before["log"]["writes"]] == [1, 2]
+        saver.prune(["t"])
+        assert len(list(saver.list(None))) == 3
+        latest: Any = {"configurable": {"thread_id": "t"}}
+        assert saver.get_delta_channel_history(config=latest, channels=["log", "other"]) == before
+        with pytest.raises(ValueError, match="keep_latest"):
+            saver.prune(["t"], strategy="all")
+
+
+def test_without_langgraph_the_error_names_the_extra():
+    code = "import sys; sys.modules['langgraph'] = None; import agent_tt; import agent_tt.langgraph"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "pip install 'agent-tt[langgraph]'" in ended.stderr

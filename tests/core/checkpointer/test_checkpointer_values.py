@@ -1,0 +1,153 @@
+"""Values come back as LangGraph's serializer wrote them, and are readable in the store."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import pathlib
+import re
+import uuid
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import Command, Interrupt, Send
+from pydantic import BaseModel
+
+from agent_tt.codec.wire import envelope_type
+from agent_tt.langgraph.values import Values
+
+SERDE = JsonPlusSerializer()
+
+
+class Model(BaseModel):
+    number: int
+    words: list[str]
+
+
+@dataclasses.dataclass
+class Data:
+    number: int
+    words: set[str]
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Pair(NamedTuple):
+    left: int
+    right: list[int]
+
+
+MESSAGES = [
+    HumanMessage("hi", id="1"),
+    AIMessage("yes", tool_calls=[{"name": "f", "args": {"x": 1}, "id": "c"}], additional_kwargs={"a": [1]}),
+    ToolMessage("r", tool_call_id="c", artifact=np.arange(2)),
+]
+
+READABLE = [
+    *(
+        None,
+        1,
+        1.5,
+        float("nan"),
+        -0.0,
+        "x",
+        b"b",
+        bytearray(b"q"),
+        True,
+        [1, [2]],
+        {"a": {"b": None}},
+        {1: 2, 2.5: "x"},
+    ),
+    *({"$type": "dict"}, 2**63, -(2**63), (1, 2), MESSAGES[:2], MESSAGES[0], Model(number=1, words=["a"])),
+    *(Data(1, {"a", "b"}), Colour.RED, Pair(1, [2]), dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC), dt.date(2026, 1, 2)),
+    *(dt.timedelta(1, 2, 3), uuid.UUID(int=7), decimal.Decimal("1.20"), pathlib.Path("/a/b"), re.compile("a", re.I)),
+    *({1, 2, 3}, frozenset("ab"), deque([1, 2]), np.arange(6).reshape(2, 3), Send("node", {"m": MESSAGES[0]})),
+    *(Interrupt(value={"q": 1}, id="i"), Command(goto="x"), ValueError("x")),
+]
+KEPT_AS_BYTES = [dt.UTC, np.asfortranarray(np.arange(6.0).reshape(2, 3))]
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text() | st.binary(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["$type", "$v"]) | st.integers(0, 99), inner)
+    ),
+    max_leaves=12,
+)
+
+
+def came_back(value: object) -> tuple[Any, tuple[str, bytes], tuple[str, bytes]]:
+    """What is kept of a value, what the serializer wrote, and what it is given by somebody who only has the former."""
+    wire, _ = Values().kept(SERDE, value)
+    return wire, SERDE.dumps_typed(value), Values().to_typed(wire)
+
+
+@pytest.mark.parametrize("value", READABLE, ids=repr)
+def test_a_value_comes_back_byte_for_byte_and_can_be_read(value: object):
+    wire, wrote, given_back = came_back(value)
+    assert given_back == wrote or isinstance(value, set | frozenset | Data)
+    assert repr(SERDE.loads_typed(given_back)) == repr(SERDE.loads_typed(wrote)) or given_back == wrote
+    assert envelope_type(wire) != "opaque"
+
+
+@pytest.mark.parametrize("value", [*KEPT_AS_BYTES, MESSAGES], ids=repr)
+def test_what_has_no_readable_form_comes_back_byte_for_byte_too(value: object):
+    _, wrote, given_back = came_back(value)
+    assert given_back == wrote
+
+
+@settings(max_examples=60)
+@given(PLAIN)
+def test_plain_data_comes_back_byte_for_byte(value: object):
+    _, wrote, given_back = came_back(value)
+    assert given_back == wrote
+
+
+def test_what_is_encrypted_is_kept_as_it_is():
+    class Reversed:
+        def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+            return "back", plaintext[::-1]
+
+        def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+            assert ciphername == "back"
+            return ciphertext[::-1]
+
+    serde = EncryptedSerializer(Reversed(), SERDE)
+    wire, _ = Values().kept(serde, MESSAGES[:2])
+    assert envelope_type(wire) == "opaque"
+    assert "msgpack+back" in str(wire)
+    assert Values().given(serde, wire) == MESSAGES[:2]
+
+
+def test_a_message_that_was_changed_in_place_is_written_again():
+    values, messages = Values(), [HumanMessage("one", id="1"), AIMessage("two", id="2", additional_kwargs={"a": [1]})]
+    before, _ = values.kept(SERDE, messages)
+    assert values.kept(SERDE, messages)[0][1] is before[1]  # type: ignore[index]  # a list of messages
+    messages[1].additional_kwargs["a"].append(2)
+    messages[0].content = "other"
+    after, _ = values.kept(SERDE, messages)
+    assert Values().given(SERDE, after) == messages
+    assert Values().given(SERDE, before) != messages
+
+
+def test_messages_that_are_given_twice_share_nothing():
+    values = Values()
+    wire, _ = values.kept(SERDE, MESSAGES[:2])
+    first, second, third = (values.given(SERDE, wire) for _ in range(3))
+    assert first == second == third == MESSAGES[:2]
+    second[1].additional_kwargs["a"].append(2)  # type: ignore[index]  # a list of messages
+    assert third == values.given(SERDE, wire) == MESSAGES[:2]
+    assert [type(message) for message in second] == [HumanMessage, AIMessage]  # type: ignore[attr-defined]
+    assert [repr(message) for message in third] == [
+        repr(message) for message in SERDE.loads_typed(SERDE.dumps_typed(MESSAGES[:2]))
+    ]  # type: ignore[attr-defined]
