@@ -185,6 +185,10 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
         sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:langsmith_plugin", "test_my_agent.py"
     )
     assert tested.returncode == 0, tested.stdout
+    (threads,) = code_blocks(DOCS / "langgraph.md", "python")
+    (tmp_path / "keep_threads.py").write_text(threads)
+    kept = shell(sys.executable, "keep_threads.py")
+    assert kept.stdout == "Do you have gift cards? Yes.\n", kept.stderr
     used = shell(sys.executable, "use_it.py")
     assert used.returncode == 0, used.stderr
     assert used.stdout.splitlines()[-1] == "Do you have gift cards?"
