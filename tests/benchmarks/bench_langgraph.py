@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sqlite3
 import sys
 import tempfile
@@ -31,38 +32,11 @@ from agent_tt.langgraph import Checkpointer
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-WORDS: Final = [
-    "refund",
-    "policy",
-    "order",
-    "customer",
-    "shipping",
-    "delay",
-    "agent",
-    "tool",
-    "search",
-    "result",
-    "document",
-    "answer",
-    "question",
-    "invoice",
-    "account",
-    "reset",
-    "password",
-    "update",
-    "status",
-    "pending",
-    "approved",
-    "denied",
-    "manager",
-    "escalate",
-    "ticket",
-    "number",
-    "date",
-    "amount",
-    "total",
-    "payment",
-]
+WORDS: Final = re.findall(
+    r"\w+",
+    "refund policy order customer shipping delay agent tool search result document answer question invoice account "
+    "reset password update status pending approved denied manager escalate ticket number date amount total payment",
+)
 
 
 class Figures(TypedDict):

@@ -43,6 +43,8 @@ _OWN: Final = ("id", "ts", "channel_values")
 """What of a checkpoint is kept elsewhere than with its versions."""
 _FACTS: Final = ("source", "step")
 """What of its metadata is a fact of the step."""
+_USUAL: Final[dict[str, Wire]] = {"parents": {}}
+"""The rest of the metadata of most checkpoints; it is not kept."""
 
 
 class Checkpointer(BaseCheckpointSaver[str]):
@@ -399,7 +401,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
             StepFacts.langgraph_step.key: cast("Wire", facts["step"]),
             StepFacts.next.key: [*shown.next_nodes(cast("Mapping[str, object]", checkpoint), unpacked)] or None,
             StepFacts.checkpoint_ts.key: checkpoint.get("ts"),
-            StepFacts.checkpoint_metadata.key: rest,
+            StepFacts.checkpoint_metadata.key: None if rest == _USUAL else rest,
         }
         extra = {key: value for key, value in extra.items() if value is not None}
         state = shown.parted(channels, book if isinstance(book, dict) else {})
@@ -407,7 +409,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
 
     def _metadata(self, extra: Mapping[str, Wire]) -> dict[str, Any]:
         facts = {name: extra.get(key) for name, key in zip(_FACTS, _FACT_KEYS, strict=True) if key in extra}
-        return {**facts, **self._given(extra[StepFacts.checkpoint_metadata.key])}
+        return {**facts, **self._given(extra.get(StepFacts.checkpoint_metadata.key, _USUAL))}
 
     def _tuple(self, thread_id: object, saved: Saved) -> CheckpointTuple:
         values, book = shown.joined(saved.state)

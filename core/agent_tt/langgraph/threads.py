@@ -13,7 +13,7 @@ import orjson
 
 from agent_tt.langgraph import shown
 from agent_tt.langgraph.values import compared
-from agent_tt.langgraph.writes import Write, merged, read_writes, shortened
+from agent_tt.langgraph.writes import Write, kept_writes, merged, read_writes, shortened
 from agent_tt.model import NewRun
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.protocols.references import id_of
@@ -207,7 +207,7 @@ class Thread:
         writes = merged(merged(writes, saved.writes), self._take_early(saved.namespace, saved.id))
         run, parent = self._place(saved)
         extra = dict(saved.extra)
-        StepFacts.writes.put(extra, [write.to_wire() for write in writes])
+        StepFacts.writes.put(extra, kept_writes(writes))
         before = self.facts_of(parent) if parent is not None else {}
         used = [write for write in read_writes(StepFacts(before).writes) if write.task not in self._subgraph_tasks()]
         source = extra.get(StepFacts.source.key)
@@ -237,7 +237,7 @@ class Thread:
             entry = self.entries.get(namespace, {}).get(checkpoint_id)
             if entry is None:
                 self._ensure_run()
-                self._early += [[namespace, checkpoint_id, write.to_wire()] for write in writes]
+                self._early += [[namespace, checkpoint_id, of_task] for of_task in kept_writes(writes)]
                 self._store.set_thread_facts(self._run_id, _EARLY.entry(self._early))
                 return
             kept = read_writes(StepFacts(self.facts_of(entry)).writes)
@@ -324,7 +324,7 @@ class Thread:
         return known.writer
 
     def _change_writes(self, entry: Entry, writes: Iterable[Write]) -> None:
-        extra = {**self.facts_of(entry), StepFacts.writes.key: [write.to_wire() for write in writes]}
+        extra = {**self.facts_of(entry), StepFacts.writes.key: kept_writes(writes)}
         self._writer(entry.run).change_extra(entry.step, extra)
         self._extras[entry.run, entry.step] = extra
 

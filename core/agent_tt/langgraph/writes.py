@@ -1,15 +1,15 @@
 """What tasks wrote on top of a checkpoint, kept with the facts of its step.
 
-A write is `[task, path, number, channel, value]`. Most values that tasks write are found in the state of the next
+What a task wrote is `[task, path, [number, channel, value], …]`. Most values are found in the state of the next
 checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
-`[task, path, number, channel, null, [place, changes]]`: `place` is the channel, and the items of a list; `changes` is
+`[number, channel, null, [place, changes]]`: `place` is the channel, and the items of a list; `changes` is
 what turns that part of the state into the value (a message that had no id yet), as operations of a state's history.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Write", "merged", "read_writes", "shortened"]
+__all__ = ["Write", "kept_writes", "merged", "read_writes", "shortened"]
 
 _SHORT: Final = 96
 """Bytes of JSON up to which a value stays where it is."""
@@ -47,8 +47,8 @@ class Write:
     found: tuple[Sequence[Wire], list[Wire]] | None = None
 
     def to_wire(self) -> Wire:
-        """As it is kept."""
-        kept: list[Wire] = [self.task, self.path, self.number, self.channel, self.value]
+        """As it is kept, beside the others of its task."""
+        kept: list[Wire] = [self.number, self.channel, self.value]
         return kept if self.found is None else [*kept, [list(self.found[0]), self.found[1]]]
 
     def given(self, state: Mapping[str, Wire]) -> Wire:
@@ -63,14 +63,22 @@ class Write:
         return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
 
 
+def kept_writes(writes: Iterable[Write]) -> list[Wire]:
+    """Writes as they are kept, task by task."""
+    tasks: dict[tuple[str, str], list[Wire]] = {}
+    for write in writes:
+        tasks.setdefault((write.task, write.path), [write.task, write.path]).append(write.to_wire())
+    return list(tasks.values())
+
+
 def read_writes(kept: Iterable[Wire]) -> list[Write]:
     """Writes as they are kept, in the order in which LangGraph applies them."""
     found = []
-    for row in kept:
-        if isinstance(row, list) and len(row) >= 5:
-            task, path, number, channel, value, *rest = row
-            place = (rest[0][0], rest[0][1]) if rest and isinstance(rest[0], list) else None
-            found.append(Write(str(task), str(path), int(number), str(channel), value, place))  # type: ignore[arg-type]
+    for of_task in kept:
+        task, path, *rows = cast("list[Any]", of_task)  # as `kept_writes` gave it
+        for number, channel, value, *rest in rows:
+            place = (rest[0][0], rest[0][1]) if rest else None
+            found.append(Write(str(task), str(path), int(number), str(channel), value, place))
     return sorted(found, key=lambda write: (write.path, write.task, write.number))
 
 

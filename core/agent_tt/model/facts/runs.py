@@ -216,5 +216,5 @@ class RunFacts(Facts):
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
     langgraph_early_writes = Fact(
         LIST,
-        "of such a thread: writes that came before their checkpoint, each `[namespace, checkpoint, write]`",
+        "of such a thread: writes that came before their checkpoint, each `[namespace, checkpoint, writes of a task]`",
     )

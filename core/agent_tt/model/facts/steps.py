@@ -33,8 +33,10 @@ class StepFacts(Facts):
     )
     pending_writes = Fact(LIST, "of a task in a LangGraph run whose superstep has not ended: what it has written")
     checkpoint_ts = Fact(TEXT, "of a step of LangGraph's checkpointer: the time that its checkpoint names")
-    checkpoint_metadata = Fact(VALUE, "of such a step: the checkpoint's metadata, but for `source` and `step`")
+    checkpoint_metadata = Fact(
+        VALUE, "of such a step: the checkpoint's metadata, but for `source` and `step`; absent for no parents"
+    )
     writes = Fact(
         LIST,
-        "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, number, channel, value]`",
+        "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
     )
