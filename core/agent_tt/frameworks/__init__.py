@@ -6,6 +6,9 @@
 | `tool_calls` | a framework's call of a tool, made through the recorder; what every adapter is built on |
 | `langchain` | LangChain and LangGraph |
 | `openai_agents` | the OpenAI Agents SDK |
+| `pydantic_ai` | Pydantic AI |
+| `anthropic` | Anthropic's client |
+| `google_genai` | Google's Gen AI SDK |
 
 No framework is imported here: each is patched when the program imports it. What an adapter has to hold stands in
 `docs/contributing.md`.

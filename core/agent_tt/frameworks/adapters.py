@@ -16,8 +16,11 @@ Adapter: TypeAlias = Callable[[ModuleType], Iterable[Replaced]]
 
 _OURS: Final = {
     "agents": "agent_tt.frameworks.openai_agents:patches",
+    "anthropic.lib.tools": "agent_tt.frameworks.anthropic:patches",
+    "google.genai._extra_utils": "agent_tt.frameworks.google_genai:patches",
     "langchain_core.tools.base": "agent_tt.frameworks.langchain:tools",
     "langgraph.pregel": "agent_tt.frameworks.langchain:agents",
+    "pydantic_ai": "agent_tt.frameworks.pydantic_ai:patches",
 }
 """By the module that is watched for."""
 

@@ -13,7 +13,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.frameworks.tool_calls import Kept, ToolCall, asked_by, call_tool, call_tool_async
+from agent_tt.frameworks.tool_calls import InMiddle, Kept, ToolCall, asked_by, call_tool, call_tool_async
 from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.fitness import need_attributes, need_keywords, need_members
 from agent_tt.recording.steps.agent_names import AgentNames
@@ -63,7 +63,7 @@ def _running(original: Callable[..., Any]) -> Callable[..., Any]:
 
             return call_tool(asked, make, _KEPT)
 
-        return original(_InMiddle(tool, _run=_run), tool_input, *args, **options)
+        return original(InMiddle(tool, _run=_run), tool_input, *args, **options)
 
     return run
 
@@ -84,23 +84,9 @@ def _running_async(original: Callable[..., Any]) -> Callable[..., Any]:
 
             return await call_tool_async(asked, make, _KEPT)
 
-        return await original(_InMiddle(tool, _arun=_arun), tool_input, *args, **options)
+        return await original(InMiddle(tool, _arun=_arun), tool_input, *args, **options)
 
     return arun
-
-
-class _InMiddle:
-    """A tool as `run` sees it, but for the method that it calls in its middle."""
-
-    def __init__(self, tool: Any, **methods: Callable[..., Any]) -> None:
-        vars(self).update(methods, _tool=tool)
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return type(vars(self)["_tool"])
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["_tool"], name)
 
 
 class _GivenAgain:

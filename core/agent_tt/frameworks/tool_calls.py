@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import logging
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
@@ -11,11 +14,11 @@ from agent_tt.recording.calls.exchange import is_watched
 from agent_tt.recording.calls.signature import CallSpec, NamedArguments
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 
     from agent_tt.model import Effect
 
-__all__ = ["Kept", "ToolCall", "asked_by", "call_tool", "call_tool_async"]
+__all__ = ["InMiddle", "Kept", "ToolCall", "asked_by", "call_tool", "call_tool_async", "in_place_of"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -127,6 +130,77 @@ def _plain(answer: R, kept: Kept, live: list[R]) -> object:
     if plain is not answer:
         live.append(answer)
     return plain
+
+
+def in_place_of(function: Callable[..., Any], asked: ToolCall) -> Callable[..., Any]:
+    """A function whose next call goes through the recorder: to be put where a framework keeps what a tool is made of.
+
+    It is called with what the framework has made of the model's arguments, and stays what it is: plain, a coroutine
+    function or a generator function. Arguments that a person changed are given to it as they are.
+
+    Args:
+        function: the function.
+        asked: what is asked, as the model did.
+    """
+
+    def now(named: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+        before = asked.arguments
+        return {**named, **{name: each for name, each in given.items() if name not in before or before[name] != each}}
+
+    def call_plain(*args: Any, **named: Any) -> Any:
+        def run(**given: Any) -> Any:
+            return function(*args, **now(named, given))
+
+        return recorded(run, _spec(asked))(**asked.arguments)
+
+    def call_generator(*args: Any, **named: Any) -> Generator[Any, Any, Any]:
+        def run(**given: Any) -> Generator[Any, Any, Any]:
+            return (yield from function(*args, **now(named, given)))
+
+        return (yield from recorded(run, _spec(asked))(**asked.arguments))
+
+    async def call_coroutine(*args: Any, **named: Any) -> Any:
+        return await call_tool_async(asked, lambda given: function(*args, **now(named, given)))
+
+    async def call_async_generator(*args: Any, **named: Any) -> AsyncIterator[Any]:
+        async def run(**given: Any) -> AsyncIterator[Any]:
+            async for piece in function(*args, **now(named, given)):
+                yield piece
+
+        async with aclosing(recorded(run, _spec(asked))(**asked.arguments)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                yield piece
+
+    call: Callable[..., Any] = call_plain
+    if inspect.isasyncgenfunction(function):
+        call = call_async_generator
+    elif inspect.isgeneratorfunction(function):
+        call = call_generator
+    elif inspect.iscoroutinefunction(function):
+        call = call_coroutine
+    return functools.wraps(function)(call)
+
+
+class InMiddle:
+    """An object as a method of its class sees it, but for what that calls in its middle.
+
+    Args:
+        whole: the object.
+        others: what stands in place of attributes of it.
+    """
+
+    def __init__(self, whole: object, **others: object) -> None:
+        vars(self).update(others, _whole=whole)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(vars(self)["_whole"])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["_whole"], name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(vars(self)["_whole"], name, value)
 
 
 def _spec(asked: ToolCall) -> CallSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tests.core.frameworks.scripted_models import Asks, Script
+from tests.core.frameworks.scripted_models import Asks, Script, Texts
 
 WORLD: Final = '''
 import os
@@ -58,6 +58,7 @@ class FrameworkAgent:
         denied: what comes of a `charge` that a fork denies: `told` where the framework tells the model, `raised` where
             its run fails.
         forks_at: the step that is forked: the last one before `charge` is asked for.
+        texts: what its models write, where it reads that.
     """
 
     framework: str
@@ -66,6 +67,7 @@ class FrameworkAgent:
     rows: tuple[Row, ...]
     denied: str = "raised"
     forks_at: int = 1
+    texts: Texts = ()
 
 
 ONE_BY_ONE: Final[Script] = {"": ((LOOKUP,), (CHARGE,))}

@@ -34,6 +34,10 @@ Script = dict[str, "Sequence[Turn]"]
 """The turns of each agent before its last word, by a text that its instructions hold; "" fits all others."""
 
 
+Texts = tuple[tuple[str, str], ...]
+"""For agents that read what a model writes: a text of the conversation, and what is said from there on, in order."""
+
+
 class Models(ThreadingHTTPServer):
     """The server.
 
@@ -44,9 +48,9 @@ class Models(ThreadingHTTPServer):
             the file, once.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, texts: Texts = ()) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.script = script
+        self.script, self.texts = script, texts
         self.hits = 0
         self.is_dead = False
         self.kills: tuple[str, Path] | None = None
@@ -56,12 +60,17 @@ class Models(ThreadingHTTPServer):
         """What SDKs look at to find it."""
         url = f"http://127.0.0.1:{self.server_port}"
         return {
-            "OPENAI_BASE_URL": f"{url}/v1",
+            **dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), f"{url}/v1"),
             "ANTHROPIC_BASE_URL": url,
             "GOOGLE_GEMINI_BASE_URL": url,
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"), "key"),
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
             "LANGSMITH_TRACING": "false",
+            "AGNO_TELEMETRY": "false",
+            "CREWAI_DISABLE_TELEMETRY": "true",
+            "CREWAI_TRACING_ENABLED": "false",
+            "OTEL_SDK_DISABLED": "true",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "true",
         }
 
     def turn(self, instructions: str, asked_for: Sequence[str]) -> Turn:
@@ -92,12 +101,16 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         form = next(form for place, form in FORMS.items() if path.endswith(place))
         instructions, called, answered = form.read(asked)
-        if self.server.kills is not None and self.server.kills[0] in answered:
+        is_read = any(found.startswith("charged") and found in json.dumps(asked) for found, _ in self.server.texts)
+        if self.server.kills is not None and (is_read or self.server.kills[0] in answered):
             file, self.server.kills = self.server.kills[1], None
             self.close_connection = True
             os.kill(int(file.read_text()), signal.SIGKILL)
             return
         said = form.say(asked, self.server.turn(instructions, called))
+        for found, text in self.server.texts:
+            if found in json.dumps(asked):
+                said["choices"][0]["message"]["content"] = text
         if asked.get("stream") or "stream" in path:
             text = "".join(form.stream(said))
             self._send(text.encode(), "text/event-stream")
@@ -116,9 +129,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def playing(script: Script) -> Iterator[Models]:
+def playing(script: Script, texts: Texts = ()) -> Iterator[Models]:
     """A server for the length of a block."""
-    with Models(script) as server:
+    with Models(script, texts) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -253,9 +266,14 @@ class Responses:
 
 
 class Messages:
-    """Anthropic's messages."""
+    """Anthropic's messages, also where a request says only what is new since an answer (`thread`)."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, list[dict[str, Any]]] = {}
 
     def read(self, asked: dict[str, Any]) -> _Read:
+        before = (asked.get("thread") or {}).get("previous_message_id")
+        asked["messages"] = [*self._threads.get(before, ()), *asked["messages"]]
         parts = [part for each in asked["messages"] if isinstance(each["content"], list) for part in each["content"]]
         calls = {part["id"]: part["name"] for part in parts if part["type"] == "tool_use"}
         answers = [calls[part["tool_use_id"]] for part in parts if part["type"] == "tool_result"]
@@ -265,12 +283,14 @@ class Messages:
         calls = [
             {"type": "tool_use", "id": new("toolu_"), "name": each.tool, "input": dict(each.arguments)} for each in turn
         ]
+        number, content = new("msg_"), calls or [{"type": "text", "text": new("Done ")}]
+        self._threads[number] = [*asked["messages"], {"role": "assistant", "content": content}]
         return {
-            "id": new("msg_"),
+            "id": number,
             "type": "message",
             "role": "assistant",
             "model": asked["model"],
-            "content": calls or [{"type": "text", "text": new("Done ")}],
+            "content": content,
             "stop_reason": "tool_use" if calls else "end_turn",
             "stop_sequence": None,
             "usage": {"input_tokens": 12, "output_tokens": 7},

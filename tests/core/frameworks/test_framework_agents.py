@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.frameworks.framework_agents import AGENTS, WORLD, FrameworkAgent, Row
 from tests.core.frameworks.scripted_models import playing
+from tests.core.frameworks.sdk_agents import SDK_AGENTS
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Call, Run
 
-pytestmark = pytest.mark.warm("agents", "langgraph.prebuilt", "openai")
+pytestmark = pytest.mark.warm("agents", "anthropic", "google.genai", "langgraph.prebuilt", "openai", "pydantic_ai")
 
 
 class Recorded:
@@ -75,12 +76,15 @@ class Recorded:
         assert (self.server.hits, self.done()) == before
 
 
-@pytest.fixture(params=AGENTS)
+EVERY = {**AGENTS, **SDK_AGENTS}
+
+
+@pytest.fixture(params=EVERY)
 def agent(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
-    agent = AGENTS[request.param]
+    agent = EVERY[request.param]
     if importlib.util.find_spec(agent.framework.partition(".")[0]) is None:
         pytest.skip(f"{agent.framework} is not installed")
-    with playing(agent.script) as server:
+    with playing(agent.script, agent.texts) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         yield Recorded(agent, tmp_path, server)
@@ -94,7 +98,7 @@ def rows_of(agents: dict[int, str | None], calls: list[Call]) -> list[Row]:
         arguments = {
             name: value
             for name, value in call.args.items()
-            if name != "run context" and not (isinstance(value, dict) and value.get("why") == "context")
+            if " " not in name and not (isinstance(value, dict) and value.get("why") == "context")
         }
         shown.append(Row(agents[call.step], call.name, arguments, call.effect or ""))
     return shown

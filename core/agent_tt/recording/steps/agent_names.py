@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
-__all__ = ["AgentNames", "acting", "agent_here"]
+__all__ = ["AgentNames", "acting", "acting_in", "agent_here"]
+
+P = TypeVar("P")
 
 _ACTING: ContextVar[str | None] = ContextVar("agent_tt_acting", default=None)
 _ASKED: Final[list[Callable[[], str | None]]] = []
@@ -24,6 +26,28 @@ def acting(name: str | None) -> Iterator[None]:
         yield
     finally:
         _ACTING.set(before)
+
+
+async def acting_in(pieces: AsyncIterator[P], name: str | None) -> AsyncIterator[P]:
+    """The same for an asynchronous generator: while its own code runs, and not that of whoever reads it.
+
+    Args:
+        pieces: the generator.
+        name: the agent's.
+    """
+    try:
+        while True:
+            with acting(name):
+                try:
+                    piece = await anext(pieces)
+                except StopAsyncIteration:
+                    return
+            yield piece
+    finally:
+        close = getattr(pieces, "aclose", None)
+        if close is not None:
+            with acting(name):
+                await close()
 
 
 def agent_here() -> str | None:
