@@ -84,6 +84,10 @@ class Reading(RunSource):
         """Read the state after `step`, the caller's own copy."""
         return self.reader.state(run_id, step)
 
+    def pending_state(self, run_id: str, step: int) -> Wire:
+        """Read the state after `step` with what no checkpoint has taken in yet."""
+        return self.reader.pending_state(run_id, step)
+
     def value(self, run_id: str, step: int, path: Path) -> Wire:
         """Read one value of a state."""
         return self.reader.value(run_id, step, path)

@@ -243,6 +243,13 @@ class RunSource(ABC):
 
     # ---------------------------------------------------------------- states
 
+    def pending_state(self, run_id: str, step: int) -> Wire:
+        """Read the state after `step` with what was written in it that no checkpoint has taken in yet.
+
+        Of a source that keeps no such writes, and of a step without any, it is the state.
+        """
+        return self.state(run_id, step)
+
     def value(self, run_id: str, step: int, path: Path) -> Wire:
         """Read one value of a state, without handing out the rest.
 

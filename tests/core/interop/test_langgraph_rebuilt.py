@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import ormsgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.interop import graphs
+from tests.core.interop.support import database_of
+from tests.core.interop.test_langgraph_history import as_wire, readable
 
 from agent_tt.interop.langgraph.reducers import Example, combined
 from agent_tt.interop.langgraph.source import LangGraphSource
@@ -108,3 +112,47 @@ WIRES = st.recursive(
 def test_any_values_are_combined_or_unknown(before: Wire, writes: list[Wire], examples: list[Example]) -> None:
     found = combined(before, writes, examples)
     assert found is None or len(found) == 1
+
+
+@pytest.mark.parametrize("name", graphs.ALL)
+def test_with_pending_writes_the_last_state_is_what_langgraph_says_it_is_now(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as checkpointer:
+        graph = graphs.ALL[name](checkpointer)
+        now = graph.get_state(graphs.thread())
+    with closing(LangGraphSource(path)) as source:
+        run = source.run("t")
+        last = [
+            step.number for step in source.steps("t")
+            if step.extra["checkpoint_id"] == now.config["configurable"]["checkpoint_id"]
+        ]  # fmt: skip
+        assert run.origin["checkpoint"] == now.config["configurable"]["checkpoint_id"]
+        state, expected = readable(source.pending_state("t", last[0])), as_wire(now.values)
+        assert source.pending_state("t", 0) == {}
+        if not isinstance(expected, dict):
+            assert state == ({} if expected is None else expected)
+            return
+        for channel, value in expected.items():
+            assert state.get(channel, []) == value or "how it is combined" in str(state[channel])
+
+
+def test_pending_writes_are_applied_task_by_task(tmp_path: Path) -> None:
+    path = database_of("stops", tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        (last,) = connection.execute("SELECT max(checkpoint_id) FROM checkpoints").fetchone()
+        written = [("three", 0, "log", ["3"]), ("side", 0, "log", ["4"]), ("side", 1, "topic", "new")]
+        for node, index, channel, value in written:
+            row = ("t", "", last, node, f"~__pregel_pull, {node}", index, channel, "msgpack", ormsgpack.packb(value))
+            connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+    with closing(LangGraphSource(path)) as source:
+        *_, ended, side, three = source.steps("t")
+        assert (side.name, three.name) == ("side", "three")
+        assert source.state("t", ended.number) == source.state("t", three.number) == {"log": ["in", "one", "two"]}
+        first, both = source.pending_state("t", side.number), source.pending_state("t", three.number)
+        assert isinstance(first, dict)
+        assert isinstance(both, dict)
+        assert first["log"] == ["in", "one", "two", "4"]
+        assert both["log"] == ["in", "one", "two", "4", "3"]
+        assert source.pending_state("t", ended.number) == both
+        assert "how it is combined is not in the file" in str(both["topic"]), "nothing in this thread shows it"

@@ -88,6 +88,16 @@ def test_values_are_those_of_langgraph(case: Case) -> None:
                 assert shown[channel] == expected[channel], (key, channel)
 
 
+def test_with_pending_writes_the_last_state_is_what_langgraph_says_it_is_now(case: Case) -> None:
+    for thread, namespaces in case.expected["history"].items():
+        for namespace, history in namespaces.items():
+            now = history["get_state"]
+            run, step = case.steps[thread, namespace, now["checkpoint_id"]]
+            if "values" in now:
+                shown = encoded(case.source.pending_state(run.id, step.number))
+                assert shown == neutral(now["values"]), (thread, namespace)
+
+
 def test_failed_tasks_and_open_questions_are_steps(case: Case) -> None:
     for (thread, namespace, checkpoint_id), checkpoint in case.checkpoints():
         for task in checkpoint["tasks"]:

@@ -105,3 +105,16 @@ def test_prune_is_for_databases_of_langgraph_and_threads_that_are_there(
     assert "is not a LangGraph database" in refused.err
     assert command("--store", str(database), "prune", "nobody").code == 3
     assert command("--store", str(tmp_path / "missing.db"), "prune").code == 3
+
+
+def test_show_applies_pending_writes_where_it_is_told_to(command: Command, database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        (last,) = connection.execute("SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = 'large'").fetchone()
+        row = ("large", "", last, "task", "~__pregel_pull, three", 0, "log", "msgpack", b"\x91\xa1x")
+        connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+    plain = command("--store", str(database), "show", "large", "5", "--json").json
+    applied = command("--store", str(database), "show", "large", "5", "--json", "--pending").json
+    assert applied["state"]["log"] == [*plain["state"]["log"], "x"]
+    assert command("--store", str(database), "show", "large", "--pending").code == 2
+    assert command("--store", str(database), "show", "large", "--pending", "--effects").code == 2

@@ -93,6 +93,21 @@ class _Contents:
             return {}
         return self.values.fresh_state(self.branch(run_id).thread, row.checkpoint)
 
+    def pending_state(self, run_id: str, step: int) -> Wire:
+        """The state after `step` with what was written since, the caller's own."""
+        state, row = self.fresh_state(run_id, step), self.row(run_id, step) if step else None
+        checkpoint = (row.checkpoint or row.before) if row is not None else None
+        thread = self.branch(run_id).thread
+        if row is None or checkpoint is None or thread.trees[checkpoint.namespace].ran_on(checkpoint):
+            return state
+        tasks = thread.tasks(checkpoint)
+        if row.checkpoint is None:
+            above = {
+                task.id for each in self.layout(run_id).rows[:step] if each.before is checkpoint for task in each.tasks
+            }
+            tasks = tuple(task for task in tasks if task.id in above)
+        return copy.deepcopy(self.values.applied(thread, checkpoint, state, tasks))
+
     def base(self, run_id: str, step: int) -> int | None:
         """The step that `changes_of` are against; None for the empty state and the first of a subgraph."""
         return self.row(run_id, step).base if step else None
@@ -231,6 +246,15 @@ class LangGraphSource(RunSource):
         """Read the state after `step`, the caller's own copy; a placeholder where it cannot be read."""
         with self._lock:
             return self._contents().fresh_state(run_id, step)
+
+    def pending_state(self, run_id: str, step: int) -> Wire:
+        """Read the state after `step` with what tasks wrote whose superstep has not ended, as LangGraph's `get_state`.
+
+        Of a task: with its own writes, and those of the tasks above it. How writes are combined is not in the file:
+        where other steps of the thread do not show it, an opaque value stands in the place of what was there.
+        """
+        with self._lock:
+            return self._contents().pending_state(run_id, step)
 
     def value(self, run_id: str, step: int, path: Path) -> Wire:
         """Read one value of a state."""

@@ -25,13 +25,14 @@ from agent_tt.interop.langgraph.rows import fetch_blob
 from agent_tt.interop.langgraph.tasks import NO_TASK, Nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.connection import DatabaseFile
     from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import ThreadMap
     from agent_tt.interop.langgraph.rows import CheckpointRow, WriteRow
+    from agent_tt.interop.langgraph.tasks import Task
 
 __all__ = ["Facts", "Values"]
 
@@ -76,6 +77,10 @@ class Values:
     def fresh_state(self, thread: ThreadMap, row: CheckpointRow) -> Wire:
         """The state that a checkpoint shows, the caller's own."""
         return self._state(thread, row, to_wire)
+
+    def applied(self, thread: ThreadMap, row: CheckpointRow, state: Wire, tasks: Sequence[Task]) -> Wire:
+        """A checkpoint's state with what some tasks wrote that ran from it, as far as it is known how."""
+        return self._rebuilder.applied(thread, row, state, tasks)
 
     def facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
         """What a checkpoint says about nodes."""

@@ -35,8 +35,9 @@ _MOST_ODD: Final = 20_000
 @click.argument("step", required=False)
 @click.option("--effects", is_flag=True, help="Show what RUN did to the world, and what it was kept from.")
 @click.option("--oddities", "only_odd", is_flag=True, help="Show what is odd: loops, retries, outliers, errors.")
+@click.option("--pending", is_flag=True, help="Of a STEP: apply what was written and no checkpoint has taken in.")
 @common_options
-def command(options: Options, run: str, step: str | None, *, effects: bool, only_odd: bool) -> None:
+def command(options: Options, run: str, step: str | None, *, effects: bool, only_odd: bool, pending: bool) -> None:
     """Show RUN with all its steps, or one STEP (also RUN@STEP) with what it did and its state.
 
     \b
@@ -58,6 +59,8 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if effects and only_odd:
         raise UsageError("--effects and --oddities are two questions", hint="ask one after the other")
+    if pending and (effects or only_odd):
+        raise UsageError("--pending is about the state after a step", hint="ask one after the other")
     with options.source(run) as source:
         found, number = find_place(source, run, step, option="STEP")
         if number is not None and (effects or only_odd):
@@ -68,9 +71,11 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
         elif only_odd:
             _show_oddities(options, source, found)
         elif number is None:
+            if pending:
+                raise UsageError("--pending is about the state after a step", hint="name the step")
             _show_run(options, source, found)
         else:
-            _show_step(options, source, found, number)
+            _show_step(options, source, found, number, pending=pending)
 
 
 def _show_effects(options: Options, source: RunSource, run: Run) -> None:
@@ -191,12 +196,12 @@ def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
         terminal.line(Cell(f"  {where:<6}" if where else "  ", "muted"), Cell(shown, "yours"))
 
 
-def _show_step(options: Options, source: RunSource, run: Run, number: int) -> None:
+def _show_step(options: Options, source: RunSource, run: Run, number: int, *, pending: bool) -> None:
     from agent_tt.comparing.steps.asked_tools import read_asked_tools
 
     step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
     calls = [] if step is None else _calls(source, run, step)
-    state = source.state(run.id, number)
+    state = source.pending_state(run.id, number) if pending else source.state(run.id, number)
     asked = read_asked_tools(source, run).by_step().get(number, ())
     if options.as_json:
         shape = input_shape(run.started_us) if step is None else step_shape(step, calls)
