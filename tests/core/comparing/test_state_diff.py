@@ -294,6 +294,19 @@ def test_objects_are_looked_into_inside_items_whose_order_does_not_count() -> No
     assert differences(old, [offer("b", 9.2), offer("a", 1.0)], ignore_order=True, tolerance="0.1").differ
 
 
+def test_typed_values_are_looked_into_inside_items_whose_order_does_not_count() -> None:
+    import datetime as dt
+
+    day = dt.date(2026, 3, 2)
+    old = {"rows": [{1: 1.0, 2: (5, 6)}, (1.0, {3, 4}), day, {"a"}]}
+    new = {"rows": [{"a"}, day, (1.1, {4, 3}), {2: (6, 5), 1: 1.1}]}
+    assert not differences(old, new, ignore_order=True, tolerance="0.1").differ
+    assert differences(old, new, ignore_order=True, tolerance="0.05").differ
+    for other in ({1: 1.0, 3: (5, 6)}, {1: 1.0}, {1: 1.0, 2: (5, 7)}):
+        rows = [other, *new["rows"][:3]]
+        assert differences(old, {"rows": rows}, ignore_order=True, tolerance="0.1").differ, other
+
+
 def test_too_many_pairs_are_told_as_unknown_and_never_as_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four numbers to an item, each in a list of its own without order: nothing says which items to try."""
     chance = random.Random(1)
