@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from tests.core.strategies import TYPES, identical, plain, values
 
 from agent_tt.codec.decode import Typed, check_envelopes, decode
 from agent_tt.codec.encode import encode, encode_with_plainness
 from agent_tt.codec.tlv import tlv
+from agent_tt.errors import NotRebuildable
 
 many = settings(max_examples=100, deadline=None)
 
@@ -50,3 +53,12 @@ def test_without_classes_lenient_decoding_always_gives_something(value: object) 
     decoded = decode(wire, lenient=True)
     if isinstance(decoded, Typed):
         assert decoded == wire
+
+
+def test_a_nan_keeps_its_bits_and_other_floats_are_not_written_so():
+    (odd,) = struct.unpack(">d", bytes.fromhex("fff8000000000001"))
+    wire = encode(odd)
+    assert wire == {"$type": "float", "$v": "nan:fff8000000000001"}
+    assert struct.pack(">d", decode(wire)).hex() == "fff8000000000001"
+    with pytest.raises(NotRebuildable, match="its payload is not a float"):
+        decode({"$type": "float", "$v": "nan:3ff0000000000000"})  # the bits of 1.0
