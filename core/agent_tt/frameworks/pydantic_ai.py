@@ -126,8 +126,9 @@ def _shared(schema: Any, ctx: Any) -> dict[str, object]:
 
 def _effect(tool: Any) -> Effect | None:
     """What a server of tools says of one of its own."""
-    said = (tool.tool_def.metadata or {}).get("annotations")
-    return "read" if isinstance(said, dict) and said.get("readOnlyHint") is True else None
+    described = tool.tool_def.metadata or {}
+    hints = described.get("annotations")
+    return "read" if isinstance(hints, dict) and hints.get("readOnlyHint") is True else None
 
 
 # ---------------------------------------------------------------- output functions
