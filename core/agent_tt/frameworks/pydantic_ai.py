@@ -3,8 +3,7 @@
 A tool is caught where the manager of a run's tools asks its toolset, below hooks, approvals and retries, which go on in
 a replay. An output function is a tool as well, named after itself: the model writes its arguments, and it may do
 anything. Before an answer that streams is whole it is tried on what has come so far; that is no call of its own. The
-context of the run is shown by its type; the agent's own `deps` in there are shared, tools may change them, and so is
-what the run has used: an agent that is called by another counts on there.
+context of the run is shown by its type; the agent's own `deps` in there are shared, tools may change them.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def _tool(validated: Any) -> ToolCall | None:
         name=call.tool_name,
         arguments=call.args_as_dict(),
         contexts=_contexts(schema, ctx),
-        shared=_shared(schema, ctx),
+        shared=_shared(ctx),
         function=getattr(schema, "function", None),
         effect=_effect(tool),
         answers=call.tool_call_id,
@@ -118,10 +117,9 @@ def _contexts(schema: Any, ctx: Any) -> dict[str, object]:
     return {"run context": ctx} if getattr(schema, "takes_ctx", False) else {}
 
 
-def _shared(schema: Any, ctx: Any) -> dict[str, object]:
-    """The agent's own object, and what the run has used, which a tool may count on; no parameter has such a name."""
-    usage = {"run usage": ctx.usage} if getattr(schema, "takes_ctx", False) else {}
-    return usage if ctx.deps is None else {"run deps": ctx.deps, **usage}
+def _shared(ctx: Any) -> dict[str, object]:
+    """The agent's own object, under a name that no parameter has."""
+    return {} if ctx.deps is None else {"run deps": ctx.deps}
 
 
 def _effect(tool: Any) -> Effect | None:
@@ -171,6 +169,6 @@ def _output(schema: Any, ctx: Any, args: dict[str, Any]) -> ToolCall:
         name=schema.name,
         arguments=to_jsonable_python(args, fallback=repr),
         contexts=_contexts(schema, ctx),
-        shared=_shared(schema, ctx),
+        shared=_shared(ctx),
         function=schema.function,
     )

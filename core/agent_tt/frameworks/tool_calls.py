@@ -148,10 +148,7 @@ def in_place_of(function: Callable[..., Any], asked: ToolCall) -> Callable[..., 
         return {**named, **{name: each for name, each in given.items() if name not in before or before[name] != each}}
 
     def call_plain(*args: Any, **named: Any) -> Any:
-        def run(**given: Any) -> Any:
-            return function(*args, **now(named, given))
-
-        return recorded(run, _spec(asked))(**asked.arguments)
+        return call_tool(asked, lambda given: function(*args, **now(named, given)))
 
     def call_generator(*args: Any, **named: Any) -> Generator[Any, Any, Any]:
         def run(**given: Any) -> Generator[Any, Any, Any]:

@@ -119,7 +119,7 @@ def lookup(order: str) -> dict:
 @till.tool
 async def find(context: RunContext, order: str) -> str:
     """Find an order."""
-    found = await finder.run(f"Find {order}.", usage=context.usage)
+    found = await finder.run(f"Find {order}.")
     return found.output
 
 @till.tool_plain
@@ -129,7 +129,7 @@ def charge(order: str, amount: int) -> str:
     return f"charged {amount} for {order}"
 
 result = till.run_sync("Charge A-7.")
-print(result.output, result.usage)
+print(result.output)
 ''',
         {
             "the till": ((Asks("find", {"order": "A-7"}),), (CHARGE,), (Asks("final_result", CHARGE.arguments),)),
