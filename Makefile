@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test quick bench peers flips mutants pictures samples
+.PHONY: check lint types layers test quick bench peers frameworks flips mutants pictures samples
 
 check: lint types layers test
 
@@ -32,6 +32,10 @@ bench:
 # The same small agent forked by agent-tt and by other tools, which are installed for it: some minutes.
 peers:
 	nice python -m tests.benchmarks.refund_peers
+
+# Agents of frameworks that the tests do not install, which are installed for it: some minutes for each.
+frameworks:
+	nice python -m tests.benchmarks.frameworks
 
 # 2,000 single flipped bits, each verified and replayed: some minutes.
 flips:

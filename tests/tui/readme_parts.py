@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tests.benchmarks import frameworks
 from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
@@ -134,6 +135,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "format-forms": form_sections,
     "peers": lambda: peers.markdown(peers.load()),
     "peer-details": lambda: peers.details(peers.load()),
+    "tried-frameworks": frameworks.table,
 }
 """What makes the text between `<!-- NAME: … -->` and `<!-- /NAME -->`, by name."""
 

@@ -9,6 +9,7 @@
 | `pydantic_ai` | Pydantic AI |
 | `anthropic` | Anthropic's client |
 | `google_genai` | Google's Gen AI SDK |
+| `strands` | Strands |
 
 No framework is imported here: each is patched when the program imports it. What an adapter has to hold stands in
 `docs/contributing.md`.

@@ -21,6 +21,7 @@ _OURS: Final = {
     "langchain_core.tools.base": "agent_tt.frameworks.langchain:tools",
     "langgraph.pregel": "agent_tt.frameworks.langchain:agents",
     "pydantic_ai": "agent_tt.frameworks.pydantic_ai:patches",
+    "strands": "agent_tt.frameworks.strands:patches",
 }
 """By the module that is watched for."""
 

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.core.frameworks.framework_agents import AGENTS, WORLD, FrameworkAgent, Row
+from tests.core.frameworks.other_agents import OTHER_AGENTS
 from tests.core.frameworks.scripted_models import playing
 from tests.core.frameworks.sdk_agents import SDK_AGENTS
 from tests.patience import PATIENCE_SECONDS
@@ -76,7 +77,10 @@ class Recorded:
         assert (self.server.hits, self.done()) == before
 
 
-EVERY = {**AGENTS, **SDK_AGENTS}
+ALSO: Final = os.environ.get("FRAMEWORK_AGENTS", "").split(",")
+"""Those of further frameworks that `make frameworks` has installed."""
+
+EVERY: Final = {**AGENTS, **SDK_AGENTS, **{name: each for name, each in OTHER_AGENTS.items() if name in ALSO}}
 
 
 @pytest.fixture(params=EVERY)
