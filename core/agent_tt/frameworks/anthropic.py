@@ -10,8 +10,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.frameworks.tool_calls import InMiddle, ToolCall, asked_by, call_tool, call_tool_async
+from agent_tt.recording.calls.boundary import spec_of
 from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.fitness import need_attributes, need_parameters
+from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -73,9 +75,23 @@ def _calling_async(original: CallAsync) -> CallAsync:
     return call
 
 
-def _tool(tool: Any, given: object) -> ToolCall:
+def _tool(tool: Any, given: object) -> ToolCall | None:
+    if _is_named(tool) and _is_in_call():
+        return None
     answers = getattr(tool, "_agent_tt_answers", None)  # where a runner calls it
     return ToolCall(tool.name, _arguments(given), function=getattr(tool, "func", None), answers=answers)
+
+
+def _is_named(tool: Any) -> bool:
+    """Whether the program's own recording was told of the `call` of tools, as `--call module.tool.call` does."""
+    return spec_of(type(tool).call) is not None
+
+
+def _is_in_call() -> bool:
+    """Whether this code runs in a call that was named so: it is recorded there."""
+    scope = here()
+    spec = None if scope is None or scope.call is None else scope.call.spec
+    return spec is not None and spec.made_of is None and spec.name.rpartition(".")[2] == "call"
 
 
 def _arguments(given: object) -> dict[str, object]:
@@ -97,6 +113,8 @@ def _running(recorded: Callable[[Call], Call]) -> Callable[[Call], Call]:
 
     def replacing(original: Call) -> Call:
         def _run_tool(runner: Any, tool: Any, tool_use: Any) -> Any:
+            if hasattr(tool, "func") and _is_named(tool):
+                return original(runner, tool, tool_use)
             call = type(tool).call if hasattr(tool, "func") else recorded(type(tool).call)
             asked = functools.partial(call, InMiddle(tool, _agent_tt_answers=tool_use.id))
             return original(runner, InMiddle(tool, call=asked), tool_use)
