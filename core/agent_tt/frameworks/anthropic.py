@@ -84,7 +84,7 @@ def _tool(tool: Any, given: object) -> ToolCall | None:
 
 def _is_named(tool: Any) -> bool:
     """Whether the program's own recording was told of the `call` of tools, as `--call module.tool.call` does."""
-    return spec_of(type(tool).call) is not None
+    return spec_of(tool.__class__.call) is not None  # not `type(tool)`: it may be an `InMiddle`
 
 
 def _is_in_call() -> bool:
