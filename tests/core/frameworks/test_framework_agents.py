@@ -45,7 +45,7 @@ class Recorded:
     def record(self, name: str = "it") -> subprocess.CompletedProcess[str]:
         command = (sys.executable, "-m", "agent_tt_tui", "record", "--store", str(self.store_path), "--name", name)
         return subprocess.run(
-            (*command, "--", sys.executable, "-W", "ignore", "agent.py"),
+            (*command, "--", sys.executable, "agent.py"),
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
