@@ -12,7 +12,10 @@ from agent_tt.recording.modules.rebinding import Replaced
 __all__ = ["ADAPTERS", "Adapter"]
 
 Adapter: TypeAlias = Callable[[ModuleType], Iterable[Replaced]]
-"""Given the module once it was imported, what to replace in it; raises AttributeError where it is not as expected."""
+"""Takes a module that the program has imported, and gives what to replace in it.
+
+Raises AttributeError for a version of the module that it does not know.
+"""
 
 _OURS: Final = {
     "agents": "agent_tt.frameworks.openai_agents:patches",

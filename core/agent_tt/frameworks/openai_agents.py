@@ -87,9 +87,8 @@ def _invoking(original: Run, module: ModuleType) -> Run:
             return await original(function_tool=function_tool, context=context, arguments=arguments)
 
         def make(given: dict[str, Any]) -> Awaitable[Any]:
-            text = arguments
-            if given != dict(asked.arguments):
-                text = given[_TEXT] if given.keys() == {_TEXT} == asked.arguments.keys() else json.dumps(given)
+            text = _text(asked, given, arguments)
+            if text is not arguments:
                 context.tool_arguments, context._function_tool_arguments = text, None  # noqa: SLF001  parsed already
             return original(function_tool=function_tool, context=context, arguments=text)
 
@@ -121,6 +120,14 @@ def _arguments(text: str) -> Mapping[str, object]:
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {_TEXT: text}
+
+
+def _text(asked: ToolCall, given: dict[str, Any], arguments: str) -> str:
+    """The arguments as a text again: the model's own, or what a person made of them."""
+    if given == dict(asked.arguments):
+        return arguments
+    is_text = given.keys() == {_TEXT} == asked.arguments.keys()
+    return str(given[_TEXT]) if is_text else json.dumps(given)
 
 
 def _shared(context: Any) -> dict[str, object]:
@@ -158,8 +165,7 @@ def _recorded_handoff(handoff: Any, call_id: str) -> Run:
             return await handoff.on_invoke_handoff(context, arguments)
 
         def make(given: dict[str, Any]) -> Awaitable[Any]:
-            text = arguments if given == dict(asked.arguments) else json.dumps(given)
-            made: Awaitable[Any] = handoff.on_invoke_handoff(context, text)
+            made: Awaitable[Any] = handoff.on_invoke_handoff(context, _text(asked, given, arguments))
             return made
 
         return await call_tool_async(asked, make, Kept(lambda agent: agent.name, lambda _name: handoff._agent_ref()))  # noqa: SLF001
@@ -168,7 +174,7 @@ def _recorded_handoff(handoff: Any, call_id: str) -> Run:
 
 
 def _handoff(handoff: Any, call_id: str, context: Any, arguments: str) -> ToolCall | None:
-    """What is asked; None where the agent that it leads to is only known once the agent's own code has run."""
+    """Describe a handoff; None if only the program's own code knows which agent it leads to."""
     if handoff._agent_ref is None or handoff._agent_ref() is None:  # noqa: SLF001
         return None
     has_callback, callback = _callback(handoff.on_invoke_handoff)

@@ -200,7 +200,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,  # noqa: ARG002  what has changed is found by comparing
     ) -> RunnableConfig:
-        """Commit a checkpoint; give the config that names it.
+        """Store a checkpoint durably; return the config that names it.
 
         Args:
             config: its thread and namespace, and the checkpoint before it.

@@ -85,7 +85,7 @@ def run_status(writes: Iterable[Write], following: Sequence[object]) -> RunStatu
 
 
 def tokens(writes: Iterable[Write]) -> tuple[int | None, int | None]:
-    """What the model calls whose messages were written have read and written; None where no message says it."""
+    """Add up the input and output tokens that the written messages report; None if no message reports any."""
     read = wrote = None
     for write in writes:
         for item in write.value if isinstance(write.value, list) else [write.value]:

@@ -392,7 +392,7 @@ class Threads:
             yield thread
 
     def ids(self) -> list[str]:
-        """The ids of all threads, in the order in which they were begun."""
+        """List the ids of all threads, the oldest thread first."""
         found = (RunFacts(facts).langgraph_thread for facts in self.store.all_run_facts())
         return [thread_id for thread_id in found if thread_id is not None]
 

@@ -371,7 +371,7 @@ def _as_ext(value: object) -> ormsgpack.Ext:
 
 
 def _as_written(value: object) -> Extension:
-    """How LangGraph writes an object of Python's own."""
+    """Turn an object of Python's own into the form in which LangGraph writes it."""
     _, blob = _SERIALIZER.dumps_typed(value)
     found = ormsgpack.unpackb(blob, ext_hook=Extension)
     if not isinstance(found, Extension):

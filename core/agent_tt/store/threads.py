@@ -153,7 +153,7 @@ class ThreadStore(SqliteStore):
         return self._open_end(run_id, ThreadWriter)
 
     def begin_branch(self, run_id: str, step: int, new: NewRun) -> str:
-        """Make a run that goes on from a step of another one, as it is; give its id.
+        """Begin a branch of a run at one of its steps, with the state unchanged; return its id.
 
         Raises:
             RunNotFound, StepNotFound: there is no such run or step.

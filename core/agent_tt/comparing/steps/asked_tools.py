@@ -338,7 +338,7 @@ class _Conversations:
 
 
 def _turn_of(args: Wire, call: Call) -> ModelTurn | None:
-    """What a call sent to a model; None of one that asks none."""
+    """Read what a call sent to a model; None if it asks no model."""
     if not isinstance(args, dict):
         return None
     from agent_tt.recording.steps.model_turns import asked_of  # reads providers' languages: most replays never do

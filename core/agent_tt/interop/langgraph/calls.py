@@ -210,7 +210,7 @@ def strongest(calls: Iterable[Call]) -> str | None:
 
 
 def decision(calls: Iterable[Call]) -> str | None:
-    """What models decided, in one line: their words, else the tools that they asked for, else what they thought.
+    """Sum up in one line what models answered: their words, else the tools they asked for, else their thoughts.
 
     None where none answered.
     """

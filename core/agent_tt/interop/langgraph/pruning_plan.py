@@ -155,7 +155,7 @@ class _Thread:
             self._new.append(row)
 
     def _parents_with_sends(self, dropped: Collection[CheckpointKey]) -> Iterator[CheckpointKey]:
-        """The checkpoints that go and whose packets one that stays is made of: before format 4 it has none itself."""
+        """List checkpoints to remove whose packets a kept child needs: before format 4 a child does not hold them."""
         for key in self._why:
             row = self._map.rows.checkpoints[key]
             parent = (row.namespace, row.parent or "")

@@ -55,7 +55,7 @@ def spec_of(function: object) -> CallSpec | None:
 
 
 def say_recorded(function: object, *, as_in: object) -> None:
-    """Let `spec_of` say of a function, whose calls go elsewhere, what it says of that."""
+    """Let `spec_of` give, for a function whose calls are redirected, the spec of the function `as_in`."""
     spec = spec_of(as_in)
     if spec is None:
         vars(function).pop(_SPEC, None)
