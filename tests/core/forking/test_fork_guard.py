@@ -135,7 +135,7 @@ def test_every_client_gets_through_in_whatever_task_or_thread(project: Project, 
 
 
 LOOP = """\
-import os, smtplib, sys, urllib.request
+import os, smtplib, socket, sys
 import agent_tt
 
 @agent_tt.tool(effect="read")
@@ -144,7 +144,10 @@ def price(n):
 
 def reach(n):
     try:
-        return urllib.request.urlopen(sys.argv[1] + f"/{n}").status
+        host, port = sys.argv[1].removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as made:
+            made.sendall(f"GET /{n} HTTP/1.0\\r\\n\\r\\n".encode())
+            return int(made.makefile().readline().split()[1])
     except agent_tt.errors.ToolDenied as denied:
         return denied.tool.partition(" ")[0]
 

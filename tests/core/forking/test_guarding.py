@@ -15,8 +15,8 @@ import subprocess
 import sys
 import threading
 import types
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from ftplib import FTP
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,7 +66,7 @@ def test_each_way_out_is_denied_with_its_line_and_the_agent_goes_on(
     port, mark = listener.port, str(tmp_path / "mark")
     at, program = f"socket 127.0.0.1:{port}", "subprocess touch"
     ways: list[tuple[str, Callable[[], object]]] = [
-        (at, lambda: urllib.request.urlopen(f"http://127.0.0.1:{port}/")),
+        (at, lambda: FTP().connect(*listener.address)),
         ("socket mail.invalid:587", lambda: smtplib.SMTP("mail.invalid", 587)),
         (at, lambda: socket.socket().connect(listener.address)),
         (at, lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", listener.address)),

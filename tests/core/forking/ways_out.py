@@ -248,7 +248,7 @@ def named_pipe_by_number():
 
 @way
 def urllib_request():
-    urllib.request.urlopen(URL + "way-urllib_request", timeout=5)
+    urllib.request.urlopen(URL + "way-urllib_request", b"{}", timeout=5)
 
 
 @way

@@ -344,12 +344,12 @@ def test_a_program_that_leaves_at_once_is_told_of_all_the_same(project: Project)
 
 
 NO_FRAME = """
-import os, sys, tools, urllib.request
+import os, socket, sys, tools
 from concurrent.futures import ThreadPoolExecutor
 tools.look(1)
 if sys.argv[1:]:
     with ThreadPoolExecutor(1) as executor:
-        executor.submit(urllib.request.urlopen, "http://127.0.0.1:9")
+        executor.submit(socket.create_connection, ("127.0.0.1", 9))
 """
 
 

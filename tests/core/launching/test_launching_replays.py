@@ -68,7 +68,7 @@ def test_requests_are_served_and_every_other_way_out_halts_with_its_line(project
     assert (code, report["output"]) == (0, done.out)
     lines = {line.strip(): number for number, line in enumerate(WAYS_OUT.splitlines(), 1)}
     for way, name, line in [
-        ("urllib", "socket.getaddrinfo", 'urllib.request.urlopen(SERVER + "/urllib").read()'),
+        ("urllib", f"GET {server.url}/urllib", 'urllib.request.urlopen(SERVER + "/urllib").read()'),
         ("socket", "socket.getaddrinfo", next(line for line in lines if "create_connection" in line)),
         ("process", "subprocess.Popen", next(line for line in lines if line.startswith("subprocess"))),
         ("unrecorded", f"GET {server.url}/unrecorded", 'httpx2.get(SERVER + "/unrecorded")'),

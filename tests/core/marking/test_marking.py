@@ -16,7 +16,7 @@ from tests.core.store.recordings import chat, fork, new_store, step
 from tests.core.store.rows import insert, update
 
 from agent_tt import samples, sources
-from agent_tt.errors import NewerFormat, ReadOnlySource, RunNotFound, StepNotFound, UsageError
+from agent_tt.errors import InvalidEntryPoint, NewerFormat, ReadOnlySource, RunNotFound, StepNotFound, UsageError
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.marking import MarkedSource
@@ -213,7 +213,7 @@ def test_deleting_and_forking_stay_refused(theirs: Path, tmp_path: Path) -> None
         with closing(opened(path, read_only=True)) as source:
             assert marks_of(source) is source
             assert not isinstance(source, Store)
-    with closing(opened(theirs)) as source, pytest.raises(ReadOnlySource):
+    with closing(opened(theirs)) as source, pytest.raises(InvalidEntryPoint, match="names no code that could be run"):
         plan_fork(source, "t", ForkRequest(1))
 
 

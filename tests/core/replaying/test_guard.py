@@ -396,6 +396,18 @@ def test_a_library_with_sockets_of_its_own_is_known_by_what_it_links_to(tmp_path
     assert links_to_world("/nowhere/at_all.so") is None
 
 
+def test_pillows_library_for_screens_counts_only_where_one_is_grabbed(tmp_path, monkeypatch):
+    uvloop = pytest.importorskip("uvloop")
+    linked = tmp_path / "site-packages" / "pillow.libs" / "libxcb-9065bb12.so.1.1.0"
+    linked.parent.mkdir(parents=True)
+    linked.symlink_to(uvloop.loop.__file__)
+    monkeypatch.setattr(Path, "read_text", lambda _path: f"7f00-7f10 r-xp 00000000 08:01 1 {linked}\n")
+    monkeypatch.delitem(sys.modules, "PIL.ImageGrab", raising=False)
+    assert "pillow" not in uncovered_libraries()
+    monkeypatch.setitem(sys.modules, "PIL.ImageGrab", types.ModuleType("PIL.ImageGrab"))
+    assert "pillow" in uncovered_libraries()
+
+
 def test_where_hooks_are_refused_nothing_is_replayed(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

@@ -54,6 +54,7 @@ def seam_functions() -> dict[str, object]:
             "HTTPConnection.request",
             "HTTPConnection.getresponse",
         ],
+        "http.client": [f"HTTPConnection.{name}" for name in ("endheaders", "send", "getresponse", "close")],
         "aiohttp.connector": ["BaseConnector.connect"],
         "aiohttp.client_reqrep": ["ClientRequest.send"],
         "aiohttp.client_proto": ["ResponseHandler.data_received", "ResponseHandler.connection_lost"],

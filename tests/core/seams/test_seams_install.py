@@ -198,7 +198,8 @@ def test_other_modules_are_none_of_our_business():
     finally:
         SEAMS.release()
     assert set(LIBRARIES) == {
-        "httpx", "httpx2", "urllib3", "aiohttp", "mcp.client.stdio",
+        "httpx", "httpx2", "urllib3", "http.client", "aiohttp",
+        "mcp.client.stdio", "mcp.client.streamable_http", "mcp.client.sse",
         "subprocess", "asyncio", "multiprocessing.util",
     }  # fmt: skip
 

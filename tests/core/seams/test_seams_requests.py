@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import io
 import threading
 from typing import TYPE_CHECKING, Any
@@ -216,19 +215,6 @@ def test_a_connection_without_a_pool(server: Loopback, twice: Twice):
 
     ((call, _),) = twice(agent).calls
     assert call.name == f"POST {server.url}/echo"
-
-
-def test_http_client_alone_is_not_recorded(server: Loopback, tmp_path: Path):
-    def agent() -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1])
-        try:
-            connection.request("GET", "/echo")
-            return connection.getresponse().status
-        finally:
-            connection.close()
-
-    _, kept = recorded(agent, tmp_path / "runs.db")
-    assert kept.calls == []
 
 
 def test_threads_that_share_a_session_each_get_their_own_answer(server: Loopback, twice: Twice):

@@ -23,8 +23,10 @@ is its answer as a person reads it: `{"status", "headers", "body"}`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.model import NewCall
 from agent_tt.recording.calls.placement import begin_in
@@ -35,7 +37,7 @@ from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
@@ -80,6 +82,24 @@ def is_watched() -> bool:
     return SESSION.chain.watches or here() is not None
 
 
+@contextmanager
+def requests_for(purpose: Literal["a call", "reading"]) -> Iterator[None]:
+    """Say what HTTP requests of this code, and of tasks that it starts meanwhile, are for.
+
+    Args:
+        purpose: `a call` where a call that has begun is sent with them: they are no calls of their own. `reading` where
+            they only read, whatever their method.
+    """
+    token = _PURPOSE.set(purpose)
+    try:
+        yield
+    finally:
+        _PURPOSE.reset(token)
+
+
+_PURPOSE: ContextVar[Literal["a call", "reading"] | None] = ContextVar("agent_tt_requests_for", default=None)
+
+
 def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Served | None:
     """Begin a call of the code that asks.
 
@@ -89,13 +109,19 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
 
     Returns:
         The call, whose `served` is a replay's answer to it if it has one; outside any recording that answer alone;
-        None where the call is simply made: nobody records and nobody answers, or it is what a framework's tool is
-        made of, whose call has begun already.
+        None where the call is simply made: nobody records and nobody answers, or it is what another call is made of,
+        such as a framework's tool, which has begun already.
 
     Raises:
         StoreUnreadable: the intent could not be written, so the call must not be made.
         BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`).
     """
+    purpose = _PURPOSE.get() if asked.kind == "http" else None
+    if purpose == "a call":
+        _check_own(asked)
+        return None
+    if purpose == "reading":
+        asked = replace(asked, effect="read")
     scope = here()
     if scope is not None:
         if scope.call is not None and scope.call.enters(asked.kind, asked.name):
@@ -110,6 +136,20 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
     is_own_doing = is_passing()
     answers = (begins(new, is_own_doing=is_own_doing) for begins in links)
     return next((served for served in answers if served is not None), None)
+
+
+def _check_own(asked: Asked) -> None:
+    """Put what a call is sent with to the policy of a fork: a person may deny that, whatever holds of the call.
+
+    Raises:
+        ToolDenied: it is denied.
+    """
+    chain = SESSION.chain
+    if chain.rules and not chain.serves:
+        # What it does to the world was decided with the call.
+        new = NewCall(asked.kind, asked.name, dict(asked.args), asked.signature, "read", lane="")
+        for begins in chain.unrecorded_call:
+            begins(new, is_own_doing=True)
 
 
 def _intent(asked: Asked) -> Callable[[RecordedCall], None]:

@@ -23,7 +23,7 @@ __all__ = ["thread_pool_places"]
 
 
 def thread_pool_places(module: ModuleType) -> list[tuple[Any, str, Function]]:
-    """What is replaced in `multiprocessing.pool`: owner, name, and what makes the replacement.
+    """List what is replaced in `multiprocessing.pool`: owner, name, and what makes the replacement.
 
     Raises:
         AttributeError: this Python's is not made as we know it.

@@ -36,7 +36,7 @@ _ENDED: Final[weakref.WeakKeyDictionary[object, Callable[[], None]]] = weakref.W
 
 
 def trio_places(module: ModuleType) -> Places:
-    """What is replaced in trio's `_core._run`: owner, name, and what makes the replacement.
+    """List what is replaced in trio's `_core._run`: owner, name, and what makes the replacement.
 
     Raises:
         AttributeError: this version is not made as we know it.

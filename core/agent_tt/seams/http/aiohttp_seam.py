@@ -34,7 +34,7 @@ _EXCHANGE: Final = "_agent_tt_exchange"
 
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in aiohttp.
+    """List what is replaced in aiohttp.
 
     Raises:
         AttributeError: this version does not have what we replace.

@@ -57,7 +57,7 @@ _HandleAsync = Callable[[object, _Request], Awaitable[_Response]]
 
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in `module` (httpx or httpx2).
+    """List what is replaced in `module` (httpx or httpx2).
 
     Raises:
         AttributeError: this version does not have what we replace.

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 from agent_tt.recording.calls.exchange import is_watched
 from agent_tt.recording.lanes.guard_bypass import passing
@@ -20,25 +18,22 @@ from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.http.http_exchange import open_wire_exchange
 from agent_tt.seams.http.http_request import IDEMPOTENCY_KEY, HttpRequest
-from agent_tt.seams.http.wire_files import RecordedSocket, ServedSocket
+from agent_tt.seams.http.wire_connection import EXCHANGE, bracketed, get_response, payload_of, read_body, target_of
+from agent_tt.seams.http.wire_files import ServedSocket
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from agent_tt.seams.http.http_exchange import WireExchange
     from agent_tt.seams.http.served_answer import ServedAnswer
-
-_Function = Callable[..., Any]
+    from agent_tt.seams.http.wire_connection import Function
 
 _GO_ON_AFTER: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EPROTOTYPE})
 """Errors of sending after which urllib3 still looks for an answer: the server may have given one before it left."""
 
-_EXCHANGE: Final = "_agent_tt_exchange"
-"""The attribute of a connection that holds the exchange under way."""
-
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in urllib3.
+    """List what is replaced in urllib3.
 
     Raises:
         AttributeError: this version does not have what we replace.
@@ -87,20 +82,20 @@ class _Current(threading.local):
 _CURRENT: Final = _Current()
 
 
-def _urlopen(original: _Function) -> _Function:
+def _urlopen(original: Function) -> Function:
     def urlopen(
         pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *rest: object, **options: Any
     ) -> object:
         if not is_watched():
             return original(pool, method, url, body, headers, *rest, **options)
-        payload = _payload(body)
+        payload = payload_of(body)
         if payload is None:
             # Read here and sent from memory; the framing stays what it would have been.
-            payload = body = _read(body, options.pop("body_pos", None))
+            payload = body = read_body(body, options.pop("body_pos", None))
             sent = pool.headers if headers is None else headers
             if not any(name.lower() in ("content-length", "transfer-encoding") for name in sent):
                 options["chunked"] = True
-        place = url if not url.startswith("/") else f"{pool.scheme}://{_bracketed(pool.host)}:{pool.port}{url}"
+        place = url if not url.startswith("/") else f"{pool.scheme}://{bracketed(pool.host)}:{pool.port}{url}"
         sent = pool.headers if headers is None else headers
         outer = _CURRENT.value
         attempt = _CURRENT.value = _Try(HttpRequest(method, place, _pairs(sent), payload))
@@ -115,7 +110,7 @@ def _urlopen(original: _Function) -> _Function:
     return urlopen
 
 
-def _connect(original: _Function) -> _Function:
+def _connect(original: Function) -> Function:
     def connect(connection: Any) -> object:
         attempt = _CURRENT.value
         if attempt is None:
@@ -137,28 +132,28 @@ def _connect(original: _Function) -> _Function:
     return connect
 
 
-def _request(original: _Function) -> _Function:
+def _request(original: Function) -> Function:
     def request(
         connection: Any, method: str, url: str, body: Any = None, headers: Any = None, **options: Any
     ) -> object:
-        vars(connection).pop(_EXCHANGE, None)
+        vars(connection).pop(EXCHANGE, None)
         if not is_watched():
             return original(connection, method, url, body=body, headers=headers, **options)
         attempt = _CURRENT.value
         if attempt is None:
-            payload = _payload(body)
+            payload = payload_of(body)
             if payload is None:
-                payload = body = _read(body, None)
+                payload = body = read_body(body, None)
             attempt = _Try(HttpRequest(method, _place(connection, url), _pairs(headers or {}), payload))
         exchange = attempt.begin()
         answer = None if exchange is None else exchange.answer
         if exchange is not None and exchange.key_before is not None:
             kept = {name: value for name, value in (headers or {}).items() if _text(name).lower() != IDEMPOTENCY_KEY}
             headers = kept | {IDEMPOTENCY_KEY: exchange.key_before}
-        vars(connection)[_EXCHANGE] = exchange
+        vars(connection)[EXCHANGE] = exchange
         if exchange is not None and exchange.changed is not None:
             body, headers = exchange.changed.body, dict(exchange.changed.headers)
-            url, options = _target(exchange.changed.url, url), {**options, "chunked": False}
+            url, options = target_of(exchange.changed.url, url), {**options, "chunked": False}
         try:
             if answer is not None and not isinstance(connection.sock, ServedSocket):
                 connection.close()
@@ -175,30 +170,10 @@ def _request(original: _Function) -> _Function:
     return request
 
 
-def _getresponse(original: _Function) -> _Function:
+def _getresponse(original: Function) -> Function:
     def getresponse(connection: Any) -> object:
-        exchange: WireExchange | None = vars(connection).pop(_EXCHANGE, None)
-        if exchange is None:
-            return original(connection)
-        exchange.sent()
-        make: _Function = connection.response_class
-        had_its_own = "response_class" in vars(connection)
-        connection.response_class = lambda sock, *args, **options: make(
-            RecordedSocket(sock, exchange), *args, **options
-        )
-        try:
-            response = original(connection)
-        except BaseException as error:
-            exchange.failed(error)
-            raise
-        finally:
-            if had_its_own:
-                connection.response_class = make
-            else:
-                del connection.response_class
-        if exchange.answer is not None:
-            connection.sock = None  # so that a pool takes it for a closed one: the next request has another answer
-        return response
+        exchange: WireExchange | None = vars(connection).pop(EXCHANGE, None)
+        return original(connection) if exchange is None else get_response(original, connection, exchange)
 
     return getresponse
 
@@ -220,23 +195,11 @@ def _connect_to(connection: Any, answer: ServedAnswer) -> None:
         connection._has_connected_to_proxy = True  # noqa: SLF001  its property can only be read, and errors depend on it
 
 
-def _target(place: str, url: str) -> str:
-    """What a request names as its target: all of the address where it did so before (to a proxy), else the path."""
-    if not url.startswith("/"):
-        return place
-    parts = urlsplit(place)
-    return urlunsplit(("", "", parts.path or "/", parts.query, ""))
-
-
 def _place(connection: Any, url: str) -> str:
     if not url.startswith("/"):
         return url
     scheme = "https" if connection.default_port == 443 else "http"
-    return f"{scheme}://{_bracketed(connection.host)}:{connection.port}{url}"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return f"{scheme}://{bracketed(connection.host)}:{connection.port}{url}"
 
 
 def _pairs(headers: Any) -> list[tuple[str, str]]:
@@ -245,24 +208,3 @@ def _pairs(headers: Any) -> list[tuple[str, str]]:
 
 def _text(value: object) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
-
-
-def _payload(body: Any) -> bytes | None:
-    """The bytes of a body that can be sent as it is; None for one that must be read first, and then is used up."""
-    if body is None:
-        return b""
-    if isinstance(body, str):
-        return body.encode("utf-8", "surrogatepass")
-    if isinstance(body, (bytes, bytearray, memoryview)):
-        return bytes(body)
-    return None
-
-
-def _read(body: Any, position: int | None) -> bytes:
-    """All of a file (from `position`, where one is given) or of an iterable."""
-    if not hasattr(body, "read"):
-        return b"".join(part.encode() if isinstance(part, str) else bytes(part) for part in body)
-    if position is not None:
-        body.seek(position)
-    content = body.read()
-    return content.encode() if isinstance(content, str) else bytes(content)

@@ -36,7 +36,7 @@ _PAUSES: Final = 100
 
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in the event loop of asyncio, and of uvloop where that is loaded."""
+    """List what is replaced in the event loop of asyncio, and of uvloop where that is loaded."""
     loops = [module.BaseEventLoop]
     uvloop = sys.modules.get("uvloop")
     if uvloop is not None:

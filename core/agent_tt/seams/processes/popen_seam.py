@@ -50,7 +50,7 @@ _OUR_OUTPUT: Final = (1, 2)
 
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in `subprocess`.
+    """List what is replaced in `subprocess`.
 
     Raises:
         AttributeError: this version does not have what we replace.

@@ -20,7 +20,7 @@ _LOCK: Final = threading.Lock()
 
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in `multiprocessing.util`.
+    """List what is replaced in `multiprocessing.util`.
 
     Raises:
         AttributeError: this version, or this system, does not have what we replace.
