@@ -10,6 +10,14 @@
 | `anthropic` | Anthropic's client |
 | `google_genai` | Google's Gen AI SDK |
 | `strands` | Strands |
+| `smolagents` | smolagents |
+| `llama_index` | LlamaIndex |
+| `autogen` | AutoGen |
+| `dspy` | DSPy |
+| `agno` | Agno |
+| `ag2` | AG2 |
+| `google_adk` | Google ADK |
+| `crewai` | CrewAI |
 
 No framework is imported here: each is patched when the program imports it. What an adapter has to hold stands in
 `docs/contributing.md`.

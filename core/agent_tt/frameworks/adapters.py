@@ -18,12 +18,24 @@ Raises AttributeError for a version of the module that it does not know.
 """
 
 _OURS: Final = {
+    "ag2": "agent_tt.frameworks.ag2:patches",
     "agents": "agent_tt.frameworks.openai_agents:patches",
+    "agno.agent._run": "agent_tt.frameworks.agno:agents",
+    "agno.tools.function": "agent_tt.frameworks.agno:tools",
     "anthropic.lib.tools": "agent_tt.frameworks.anthropic:patches",
+    "autogen_agentchat.agents": "agent_tt.frameworks.autogen:agents",
+    "autogen_core.tools": "agent_tt.frameworks.autogen:tools",
+    "crewai": "agent_tt.frameworks.crewai:patches",
+    "dspy": "agent_tt.frameworks.dspy:patches",
+    "google.adk.agents": "agent_tt.frameworks.google_adk:agents",
+    "google.adk.tools.function_tool": "agent_tt.frameworks.google_adk:tools",
     "google.genai._extra_utils": "agent_tt.frameworks.google_genai:patches",
     "langchain_core.tools.base": "agent_tt.frameworks.langchain:tools",
     "langgraph.pregel": "agent_tt.frameworks.langchain:agents",
+    "llama_index.core.agent.workflow": "agent_tt.frameworks.llama_index:agents",
+    "llama_index.core.tools.function_tool": "agent_tt.frameworks.llama_index:tools",
     "pydantic_ai": "agent_tt.frameworks.pydantic_ai:patches",
+    "smolagents": "agent_tt.frameworks.smolagents:patches",
     "strands": "agent_tt.frameworks.strands:patches",
 }
 """By the module that is watched for."""

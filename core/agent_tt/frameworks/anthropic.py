@@ -28,7 +28,7 @@ _INPUT: Final = "input"
 
 
 def patches(module: ModuleType) -> list[Patch]:
-    """What is replaced in `anthropic.lib.tools`.
+    """List what is replaced in `anthropic.lib.tools`.
 
     Raises:
         AttributeError: this version does not have what we replace.

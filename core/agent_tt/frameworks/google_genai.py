@@ -24,7 +24,7 @@ _NAME: Final = "google-genai"
 
 
 def patches(module: ModuleType) -> list[Rebinding]:
-    """What is replaced in `google.genai._extra_utils`.
+    """List what is replaced in `google.genai._extra_utils`.
 
     Raises:
         AttributeError: this version does not have what we replace.

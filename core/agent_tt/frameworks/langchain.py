@@ -34,7 +34,7 @@ _NODES: Final = frozenset({"agent", "model", "tools"})
 
 
 def tools(module: ModuleType) -> list[Patch]:
-    """What is replaced in `langchain_core.tools.base`.
+    """List what is replaced in `langchain_core.tools.base`.
 
     Raises:
         AttributeError: this version does not have what we replace.

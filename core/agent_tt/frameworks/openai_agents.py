@@ -45,7 +45,7 @@ _SESSION: Final[Mapping[str, Effect]] = {
 
 
 def patches(module: ModuleType) -> list[Replaced]:
-    """What is replaced in `agents`; nothing in a module of the program's own that is called so.
+    """List what is replaced in `agents`; nothing in a module of the program's own that is called so.
 
     Raises:
         AttributeError: this version does not have what we replace.

@@ -33,7 +33,7 @@ _ENDS_A_RUN: Final = "output"
 
 
 def patches(module: ModuleType) -> list[Replaced]:
-    """What is replaced in `pydantic_ai`.
+    """List what is replaced in `pydantic_ai`.
 
     Raises:
         AttributeError: this version does not have what we replace.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Effect
 
-__all__ = ["InMiddle", "Kept", "ToolCall", "asked_by", "call_tool", "call_tool_async", "in_place_of"]
+__all__ = ["InMiddle", "Kept", "ToolCall", "asked_by", "call_tool", "call_tool_async", "calling", "in_place_of"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -143,25 +143,28 @@ def in_place_of(function: Callable[..., Any], asked: ToolCall) -> Callable[..., 
         asked: what is asked, as the model did.
     """
 
-    def now(named: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    def call_with(args: tuple[Any, ...], named: dict[str, Any], given: dict[str, Any]) -> Any:
         before = asked.arguments
-        return {**named, **{name: each for name, each in given.items() if name not in before or before[name] != each}}
+        changed = {name: each for name, each in given.items() if name not in before or before[name] != each}
+        if changed and args:  # one of them may be there by position
+            args, named = (), {**dict(zip(inspect.signature(function).parameters, args, strict=False)), **named}
+        return function(*args, **{**named, **changed})
 
     def call_plain(*args: Any, **named: Any) -> Any:
-        return call_tool(asked, lambda given: function(*args, **now(named, given)))
+        return call_tool(asked, lambda given: call_with(args, named, given))
 
     def call_generator(*args: Any, **named: Any) -> Generator[Any, Any, Any]:
         def run(**given: Any) -> Generator[Any, Any, Any]:
-            return (yield from function(*args, **now(named, given)))
+            return (yield from call_with(args, named, given))
 
         return (yield from recorded(run, _spec(asked))(**asked.arguments))
 
     async def call_coroutine(*args: Any, **named: Any) -> Any:
-        return await call_tool_async(asked, lambda given: function(*args, **now(named, given)))
+        return await call_tool_async(asked, lambda given: call_with(args, named, given))
 
     async def call_async_generator(*args: Any, **named: Any) -> AsyncIterator[Any]:
         async def run(**given: Any) -> AsyncIterator[Any]:
-            async for piece in function(*args, **now(named, given)):
+            async for piece in call_with(args, named, given):
                 yield piece
 
         async with aclosing(recorded(run, _spec(asked))(**asked.arguments)) as pieces:  # type: ignore[type-var]
@@ -176,6 +179,39 @@ def in_place_of(function: Callable[..., Any], asked: ToolCall) -> Callable[..., 
     elif inspect.iscoroutinefunction(function):
         call = call_coroutine
     return functools.wraps(function)(call)
+
+
+def calling(
+    framework: str, function: str, describe: Callable[..., ToolCall | None]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make what is put in place of a tool's method, plain or a coroutine function, for a `Patch`.
+
+    Args:
+        framework: its name, for the warning where a call cannot be told.
+        function: the attribute in which the tool keeps what the method calls in its middle, maybe one of an attribute:
+            `model.asolve`.
+        describe: tells what is asked, as in `asked_by`; it is given what the method is.
+    """
+
+    def replacing(original: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded_in(tool: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            asked = asked_by(framework, describe, tool, *args, **named)
+            if asked is None:
+                return tool
+            first, _, inner = function.partition(".")
+            kept = getattr(tool, first)
+            within = InMiddle(kept, **{inner: in_place_of(getattr(kept, inner), asked)}) if inner else None
+            return InMiddle(tool, **{first: within or in_place_of(kept, asked)})
+
+        def call(tool: Any, *args: Any, **named: Any) -> Any:
+            return original(recorded_in(tool, args, named), *args, **named)
+
+        async def call_async(tool: Any, *args: Any, **named: Any) -> Any:
+            return await original(recorded_in(tool, args, named), *args, **named)
+
+        return call_async if inspect.iscoroutinefunction(original) else call
+
+    return replacing
 
 
 class InMiddle:

@@ -59,6 +59,7 @@ class FrameworkAgent:
             its run fails.
         forks_at: the step that is forked: the last one before `charge` is asked for.
         texts: what its models write, where it reads that.
+        uncovered: libraries in C that it loads and that may reach the world: a replay says so.
     """
 
     framework: str
@@ -68,6 +69,7 @@ class FrameworkAgent:
     denied: str = "raised"
     forks_at: int = 1
     texts: Texts = ()
+    uncovered: tuple[str, ...] = ()
 
 
 ONE_BY_ONE: Final[Script] = {"": ((LOOKUP,), (CHARGE,))}

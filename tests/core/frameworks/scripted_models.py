@@ -34,8 +34,9 @@ Script = dict[str, "Sequence[Turn]"]
 """The turns of each agent before its last word, by a text that its instructions hold; "" fits all others."""
 
 
-Texts = tuple[tuple[str, str], ...]
-"""For agents that read what a model writes: a text of the conversation, and what is said from there on, in order."""
+Texts = tuple[tuple[str, "str | Turn"], ...]
+"""For agents that tell their model in texts what it asked for: a text of the conversation, and what is said or asked
+for from there on, in order."""
 
 
 class Models(ThreadingHTTPServer):
@@ -107,10 +108,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             os.kill(int(file.read_text()), signal.SIGKILL)
             return
-        said = form.say(asked, self.server.turn(instructions, called))
-        for found, text in self.server.texts:
-            if found in json.dumps(asked):
-                said["choices"][0]["message"]["content"] = text
+        told: str | Turn = next((what for text, what in reversed(self.server.texts) if text in json.dumps(asked)), ())
+        asks = told if isinstance(told, tuple) else ()
+        said = form.say(asked, asks or self.server.turn(instructions, called))
+        if isinstance(told, str):
+            said["choices"][0]["message"]["content"] = told
         if asked.get("stream") or "stream" in path:
             text = "".join(form.stream(said))
             self._send(text.encode(), "text/event-stream")

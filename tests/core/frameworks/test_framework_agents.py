@@ -72,7 +72,9 @@ class Recorded:
         before, self.server.is_dead = (self.server.hits, self.done()), True
         for _ in range(times):
             report = agent_tt.replay(name, store=self.store_path, timeout=PATIENCE_SECONDS)
-            assert report.verdict == "as_recorded", (report.divergences, report.notes)
+            uncovered = self.agent.uncovered
+            assert report.verdict == ("reserved" if uncovered else "as_recorded"), (report.divergences, report.notes)
+            assert [note.text.partition(" ")[0] for note in report.notes] == list(uncovered)
         self.server.is_dead = False
         assert (self.server.hits, self.done()) == before
 

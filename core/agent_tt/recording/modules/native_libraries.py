@@ -57,6 +57,9 @@ _KNOWN_HARMLESS: Final = re.compile(
 """Link to such functions, and call them for nobody or only for what the guard sees: Python itself, OpenSSL (also that
 of `cryptography`), parts of the C library; uvloop's `loop`, whose methods ask the guard themselves."""
 
+_ONLY_FOR: Final = {"/pillow.libs/libxcb-": "PIL.ImageGrab"}
+"""Libraries that are loaded with others and called by one module alone: Pillow's, which takes pictures of a screen."""
+
 _FOLDERS: Final = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
 _INSTALLED: Final = re.compile(r".*/(?:site|dist)-packages/([^/]+?)(?:\.libs)?/")
 _ELF: Final = b"\x7fELF"
@@ -110,6 +113,8 @@ def _loaded() -> Iterator[str]:
             if ".so" not in path or path in seen:
                 continue
             seen.add(path)
+            if any(part in path and module not in sys.modules for part, module in _ONLY_FOR.items()):
+                continue
             if not (path.startswith(own) and "-packages/" not in path):
                 yield path
 

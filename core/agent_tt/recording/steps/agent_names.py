@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
-__all__ = ["AgentNames", "acting", "acting_in", "agent_here"]
+__all__ = ["AgentNames", "acting", "acting_as", "acting_in", "agent_here"]
 
 P = TypeVar("P")
 
@@ -48,6 +49,51 @@ async def acting_in(pieces: AsyncIterator[P], name: str | None) -> AsyncIterator
         if close is not None:
             with acting(name):
                 await close()
+
+
+def _acting_through(pieces: Generator[Any, Any, Any], name: str | None) -> Generator[Any, Any, Any]:
+    """The same for a plain generator, to which nothing is sent."""
+    try:
+        while True:
+            with acting(name):
+                try:
+                    piece = next(pieces)
+                except StopIteration as end:
+                    return end.value
+            yield piece
+    finally:
+        with acting(name):
+            pieces.close()
+
+
+def acting_as(attribute: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make what is put in place of a method in which an agent acts, of any kind: plain, a coroutine or a generator.
+
+    Args:
+        attribute: of the agent, in which it keeps its name.
+    """
+
+    def replacing(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(agent: Any, *args: Any, **options: Any) -> Any:
+            name = _name_of(agent, attribute)
+            with acting(name):
+                made = original(agent, *args, **options)
+            if inspect.isgenerator(made):
+                return _acting_through(made, name)
+            return acting_in(made, name) if hasattr(made, "__anext__") else made
+
+        async def call_async(agent: Any, *args: Any, **options: Any) -> Any:
+            with acting(_name_of(agent, attribute)):
+                return await original(agent, *args, **options)
+
+        return call_async if inspect.iscoroutinefunction(original) else call
+
+    return replacing
+
+
+def _name_of(agent: object, attribute: str) -> str | None:
+    name = getattr(agent, attribute, None)
+    return name if isinstance(name, str) else None
 
 
 def agent_here() -> str | None:
