@@ -19,6 +19,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +31,7 @@ from agent_tt._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Plugin", "PluginFailed", "Plugins", "load_place"]
+__all__ = ["Plugin", "PluginFailed", "Plugins", "load_place", "told_elsewhere"]
 
 _OURS: Final = "agent-tt"
 _PREFIX: Final = "agent_tt."
@@ -201,7 +203,22 @@ def load_place(place: str) -> object:
     return found
 
 
+@contextmanager
+def told_elsewhere() -> Iterator[None]:
+    """Count what cannot be used as told while the block lasts: another process of the same command has told it."""
+    token = _IS_TOLD.set(True)
+    try:
+        yield
+    finally:
+        _IS_TOLD.reset(token)
+
+
+_IS_TOLD: Final = ContextVar("agent_tt_plugins_told", default=False)
+
+
 def _warn(text: str, *args: object) -> None:
+    if _IS_TOLD.get():
+        return
     import logging  # which takes longer to import than all else here
 
     logging.getLogger(__name__).warning(text, *args)

@@ -18,14 +18,13 @@ from agent_tt import plugins
 from agent_tt.errors import NotAStore, StoreUnreadable
 from agent_tt.forking.entry.executors import EXECUTORS
 from agent_tt.frameworks.adapters import ADAPTERS
+from agent_tt.plugins import PluginFailed, Plugins, told_elsewhere
 from agent_tt.providers import only_measures, read_answer, recognise
 from agent_tt.providers.reading import PROVIDERS, asked, messages_of_turn, provider_of
 from agent_tt.sources import SOURCES, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from agent_tt.plugins import Plugins
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"who": "hello-1", "say": [{"me": "hello"}]}
@@ -166,6 +165,28 @@ def test_what_cannot_be_used_is_told_once_and_left_out(site: Path, caplog: pytes
         assert "Update or uninstall agent-tt-bad" in said
         assert "\n" not in said
     assert {name: why.startswith(BAD[name][1]) for name, why in problems(PROVIDERS).items()} == dict.fromkeys(BAD, True)
+
+
+def test_what_another_process_has_told_is_left_out_and_not_told_again(
+    site: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    install_bad(site)
+
+    def group() -> Plugins[object]:
+        return Plugins("agent_tt.providers", {}, _no_plugin)
+
+    found = group()
+    with caplog.at_level(logging.WARNING):
+        with told_elsewhere():
+            assert found.others() == ()
+        assert found.others() == ()
+        assert caplog.records == []
+        assert group().others() == ()
+    assert len(caplog.records) == len(BAD)
+
+
+def _no_plugin(found: object) -> object:
+    raise PluginFailed(f"is {type(found).__name__}")
 
 
 def test_two_packages_that_bring_the_same_name_are_told_apart(site: Path, tmp_path: Path) -> None:

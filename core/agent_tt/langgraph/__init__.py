@@ -5,10 +5,17 @@ agent-tt imports it.
 
 | module | does |
 |---|---|
-| `saver` | LangGraph's interface, sync and async |
-| `threads` | where the checkpoints of a thread lie; adding, reading and taking them away |
+| `saver` | LangGraph's interface |
+| `asynchronous` | its asynchronous half: each method in a worker thread |
+| `threads` | the threads of a store, one at a time, and the checkpoints of all in order |
+| `thread` | where the checkpoints of one lie; adding, reading and taking them away |
+| `entries` | where a checkpoint lies, and what is stored of it |
 | `writes` | what tasks wrote, and where it is found in the next state |
 | `values` | values as LangGraph's serializer writes them, as wire values and back |
+| `taking_in` | copying a thread of a LangGraph database into a store, for a fork of it |
+| `past` | the thread that a fork goes on with: read from a run, kept in memory from there on |
+| `forked` | going on with a graph from a checkpoint, in the process of a fork |
+| `importing` | copying threads of a LangGraph database |
 | `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |
 
 **What lies where.** A thread is a run whose id is made of the thread's, so that two processes that begin it at once

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
-    BaseCheckpointSaver,
     CheckpointTuple,
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
 
+from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
-from agent_tt.langgraph.threads import Saved, Threads
+from agent_tt.langgraph.asynchronous import AsyncMethods
+from agent_tt.langgraph.entries import FACTS, USUAL, saved_checkpoint
+from agent_tt.langgraph.threads import KEPT, Threads
 from agent_tt.langgraph.values import Values
 from agent_tt.langgraph.writes import Write
 from agent_tt.model.facts import StepFacts
@@ -26,7 +28,7 @@ from agent_tt.store.threads import open_threads
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from langchain_core.runnables import RunnableConfig
@@ -34,20 +36,14 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.threads import Entry, Thread
+    from agent_tt.langgraph.entries import Entry, Saved
+    from agent_tt.langgraph.thread import Thread
     from agent_tt.store.file.connection import Durability
 
 __all__ = ["Checkpointer"]
 
-_OWN: Final = ("id", "ts", "channel_values")
-"""What of a checkpoint is kept elsewhere than with its versions."""
-_FACTS: Final = ("source", "step")
-"""What of its metadata is a fact of the step."""
-_USUAL: Final[dict[str, Wire]] = {"parents": {}}
-"""The rest of the metadata of most checkpoints; it is not kept."""
 
-
-class Checkpointer(BaseCheckpointSaver[str]):
+class Checkpointer(AsyncMethods):
     """Keeps a graph's threads in a store of agent-tt: `graph.compile(checkpointer=Checkpointer("runs.db"))`.
 
     Each checkpoint, and what each task wrote, is committed before the method that is given it returns. Any number of
@@ -107,7 +103,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
         """Read the checkpoint that a config names, or the latest of its thread and namespace."""
         names = config["configurable"]
         with self._threads.use(str(names["thread_id"])) as thread:
-            entry = thread.find(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
+            entry = thread.asked(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
             if entry is None:
                 return None
             found = self._tuple(names["thread_id"], thread.reader()(entry))
@@ -131,29 +127,26 @@ class Checkpointer(BaseCheckpointSaver[str]):
         """
         names = config["configurable"] if config is not None else {}
         last = get_checkpoint_id(before) if before is not None else None
-        thread_ids = [str(names["thread_id"])] if config is not None else self._threads.ids()
-        readers: dict[str, Callable[[Entry], Saved]] = {}
-        found: list[tuple[str, str, Entry]] = []
-        for thread_id in thread_ids:
-            with self._threads.use(thread_id) as thread:
-                for namespace, entries in thread.entries.items():
-                    if names.get("checkpoint_ns", namespace) in (namespace, None):
-                        found += [(checkpoint_id, thread_id, entry) for checkpoint_id, entry in entries.items()]
-        only = get_checkpoint_id(config) if config is not None else None
-        for checkpoint_id, thread_id, entry in sorted(found, key=lambda row: row[0], reverse=True):
+        only = (get_checkpoint_id(config) if config is not None else None) or None
+        readers: dict[str, tuple[Thread, Callable[[Entry], Saved]]] = {}
+        of_thread = str(names["thread_id"]) if config is not None else None
+        for thread_id, entry in self._threads.newest_first(of_thread, last or None):
             if limit is not None and limit <= 0:
                 return
-            if (only and checkpoint_id != only) or (last and checkpoint_id >= last):
+            if (only and entry.id != only) or names.get("checkpoint_ns", entry.namespace) not in (
+                entry.namespace,
+                None,
+            ):
                 continue
             with self._threads.use(thread_id) as thread:
-                if thread.entries.get(entry.namespace, {}).get(checkpoint_id) is not entry:
+                if thread.find(entry.namespace, entry.id) != entry:
                     continue  # it was taken away meanwhile
                 metadata = self._metadata(thread.facts_of(entry))
                 if filter and any(metadata.get(key) != value for key, value in filter.items()):
                     continue
-                if thread_id not in readers:
-                    readers[thread_id] = thread.reader()
-                given = self._tuple(names.get("thread_id", thread_id), readers[thread_id](entry))
+                if readers.get(thread_id, (None,))[0] is not thread:
+                    readers = {**dict([*readers.items()][1 - KEPT :]), thread_id: (thread, thread.reader())}
+                given = self._tuple(names.get("thread_id", thread_id), readers[thread_id][1](entry))
             if limit is not None:
                 limit -= 1
             yield given
@@ -171,7 +164,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
         written: dict[str, list[tuple[str, str, Any]]] = {channel: [] for channel in channels}
         seeds: dict[str, Any] = {}
         with self._threads.use(str(names["thread_id"])) as thread:
-            entry = thread.find(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
+            entry = thread.asked(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
             read = thread.reader()
             while entry is not None and entry.parent is not None and len(seeds) < len(written):
                 entry = thread.entries[entry.namespace].get(entry.parent)
@@ -211,7 +204,10 @@ class Checkpointer(BaseCheckpointSaver[str]):
         names = config["configurable"]
         namespace = names.get("checkpoint_ns", "")
         with self._threads.use(str(names["thread_id"])) as thread:
-            thread.put(self._saved(namespace, names.get("checkpoint_id"), checkpoint, config, metadata))
+            said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
+            parent = names.get("checkpoint_id")
+            document = cast("Mapping[str, object]", checkpoint)
+            thread.put(saved_checkpoint(namespace, parent, document, said, self._kept))
         return _config(names["thread_id"], namespace, checkpoint["id"])
 
     def put_writes(
@@ -299,63 +295,6 @@ class Checkpointer(BaseCheckpointSaver[str]):
                 entry = thread.entries[namespace].get(entry.parent or "") if missing else None
         return needed
 
-    # ---------------------------------------------------------------- async
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `get_tuple`."""
-        return await asyncio.to_thread(self.get_tuple, config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002  LangGraph's name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """See `list`."""
-        found = self.list(config, filter=filter, before=before, limit=limit)
-        while (given := await asyncio.to_thread(next, found, None)) is not None:
-            yield given
-
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """See `get_delta_channel_history`."""
-        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """See `put`."""
-        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """See `put_writes`."""
-        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """See `delete_thread`."""
-        await asyncio.to_thread(self.delete_thread, thread_id)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """See `delete_for_runs`."""
-        await asyncio.to_thread(self.delete_for_runs, run_ids)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """See `copy_thread`."""
-        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """See `prune`."""
-        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
-
     # ---------------------------------------------------------------- versions and values
 
     def get_next_version(self, current: str | float | None, channel: None) -> Any:  # noqa: ARG002  LangGraph's shape
@@ -376,45 +315,14 @@ class Checkpointer(BaseCheckpointSaver[str]):
         """The value of what is stored."""
         return self._values.given(self.serde, wire)
 
-    def _saved(
-        self,
-        namespace: str,
-        parent: str | None,
-        checkpoint: Checkpoint,
-        config: RunnableConfig,
-        metadata: CheckpointMetadata,
-    ) -> Saved:
-        """A checkpoint as it is stored."""
-        channels: dict[str, Wire] = {}
-        unpacked: dict[str, object] = {}
-        for name, value in checkpoint["channel_values"].items():
-            channels[name], unpacked[name] = self._kept(value)
-        said = cast("dict[str, object]", get_checkpoint_metadata(config, metadata))
-        facts = {name: said.get(name) for name in _FACTS}
-        rest, _ = self._kept({name: value for name, value in said.items() if name not in _FACTS})
-        book, _ = self._kept({name: value for name, value in checkpoint.items() if name not in _OWN})
-        extra: dict[str, Wire] = {
-            StepFacts.checkpoint_id.key: checkpoint["id"],
-            StepFacts.parent_checkpoint_id.key: parent,
-            StepFacts.checkpoint_ns.key: namespace or None,
-            StepFacts.source.key: cast("Wire", facts["source"]),
-            StepFacts.langgraph_step.key: cast("Wire", facts["step"]),
-            StepFacts.next.key: [*shown.next_nodes(cast("Mapping[str, object]", checkpoint), unpacked)] or None,
-            StepFacts.checkpoint_ts.key: checkpoint.get("ts"),
-            StepFacts.checkpoint_metadata.key: None if rest == _USUAL else rest,
-        }
-        extra = {key: value for key, value in extra.items() if value is not None}
-        state = shown.parted(channels, book if isinstance(book, dict) else {})
-        return Saved(namespace, checkpoint["id"], parent, state, extra, host=shown.host(extra))
-
     def _metadata(self, extra: Mapping[str, Wire]) -> dict[str, Any]:
-        facts = {name: extra.get(key) for name, key in zip(_FACTS, _FACT_KEYS, strict=True) if key in extra}
-        return {**facts, **self._given(extra.get(StepFacts.checkpoint_metadata.key, _USUAL))}
+        facts = {name: extra.get(key) for name, key in zip(FACTS, _FACT_KEYS, strict=True) if key in extra}
+        return {**facts, **_mapping(self._given(extra.get(StepFacts.checkpoint_metadata.key, USUAL)))}
 
     def _tuple(self, thread_id: object, saved: Saved) -> CheckpointTuple:
         values, book = shown.joined(saved.state)
         checkpoint = {
-            **self._given(book),
+            **_mapping(self._given(book)),
             "id": saved.id,
             "channel_values": {name: self._given(value) for name, value in values.items()},
         }
@@ -435,6 +343,12 @@ _FACT_KEYS: Final = (StepFacts.source.key, StepFacts.langgraph_step.key)
 
 def _config(thread_id: object, namespace: str, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Damaged("a checkpoint is not as it was stored", hint="`agent-tt verify` says what is damaged.")
+    return value
 
 
 _OPEN: Final[weakref.WeakSet[Threads]] = weakref.WeakSet()

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import VALUE
-from agent_tt.interop.langgraph.checkpoint import Checkpoint, is_internal
+from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, is_internal
 from agent_tt.model.facts import StepFacts
+from agent_tt.model.kinds import LANGGRAPH_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
     from agent_tt.langgraph.writes import Write
     from agent_tt.model import RunStatus
 
-__all__ = ["INTERNAL", "host", "joined", "next_nodes", "parted", "run_status", "step_name", "time_us", "tokens"]
+__all__ = [
+    "host",
+    "joined",
+    "next_nodes",
+    "parted",
+    "run_status",
+    "step_name",
+    "tells_next",
+    "time_us",
+    "tokens",
+]
 
-INTERNAL: Final = "__langgraph__"
-"""The key of a state that holds what only LangGraph uses: its own channels and their versions."""
 _CHANNELS: Final = "channels"
 
 _STATUS_OF: Final[Mapping[str, RunStatus]] = {"__error__": "failed", "__interrupt__": "interrupted"}
@@ -30,15 +39,15 @@ def parted(channels: Mapping[str, Wire], rest: Mapping[str, Wire]) -> dict[str, 
     """A state as people see it: the graph's channels, and LangGraph's own ones with the rest of a checkpoint."""
     own: dict[str, Wire] = {name: value for name, value in channels.items() if is_internal(name)}
     shown = {name: value for name, value in channels.items() if name not in own}
-    return {**shown, INTERNAL: {**rest, _CHANNELS: own}}
+    return {**shown, LANGGRAPH_KEY: {**rest, _CHANNELS: own}}
 
 
 def joined(state: Mapping[str, Wire]) -> tuple[dict[str, Wire], dict[str, Wire]]:
     """The channels, and the rest of the checkpoint, of what `parted` gave."""
-    rest = state.get(INTERNAL)
+    rest = state.get(LANGGRAPH_KEY)
     rest = dict(rest) if isinstance(rest, dict) else {}
     own = rest.pop(_CHANNELS, None)
-    shown = {name: value for name, value in state.items() if name != INTERNAL}
+    shown = {name: value for name, value in state.items() if name != LANGGRAPH_KEY}
     return {**shown, **(own if isinstance(own, dict) else {})}, rest
 
 
@@ -48,6 +57,13 @@ def next_nodes(checkpoint: Mapping[str, object], channels: Mapping[str, object])
     if not isinstance(versions, dict) or not isinstance(seen, dict) or not isinstance(form, int):
         return []
     return Checkpoint(channels, versions, seen, form).next_nodes(()) or []
+
+
+def tells_next(state: Mapping[str, Wire]) -> bool:
+    """Whether a state, as `parted` gives it, says which nodes run next: LangGraph's before its format 4 do not."""
+    _, rest = joined(state)
+    form = rest.get("v")
+    return type(form) is not int or form >= FORMAT
 
 
 def step_name(source: Wire, ran: Sequence[Wire]) -> str:

@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode, is_plain_dict, is_plain_scalar
 from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
-from agent_tt.errors import AgentTTError
+from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import opaque, to_wire
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Typed", "Values", "compared"]
+__all__ = ["Typed", "Values", "compared", "packed"]
 
 Typed = tuple[str, bytes]
 """What a serializer gives: how the bytes are written, and the bytes."""
@@ -137,10 +137,22 @@ class Values:
         return found
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
-        """The value that was kept as `wire`, the caller's own."""
+        """The value that was kept as `wire`, the caller's own.
+
+        Raises:
+            Damaged: no value is kept so.
+        """
         if type(wire) is list and type(serde) is JsonPlusSerializer and all(map(_is_model, wire)):
             return [self._message(serde, item) for item in wire]
-        return serde.loads_typed(self.to_typed(wire))
+        return self._loaded(serde, wire)
+
+    def _loaded(self, serde: SerializerProtocol, wire: Wire) -> object:
+        try:
+            typed = self.to_typed(wire)
+        except (_NotPackable, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            what = f"a value that LangGraph kept cannot be read ({type(error).__name__}: {error})"
+            raise Damaged(what, hint="`agent-tt verify` says what is damaged.") from error
+        return serde.loads_typed(typed)
 
     def _message(self, serde: SerializerProtocol, wire: Wire) -> object:
         """One object; messages that were met before are copied, which takes a fifth of the time of making them."""
@@ -148,7 +160,7 @@ class Values:
         known = self._models.get(key)
         if known is not None and known.serde is serde:
             return known.copy()
-        value = serde.loads_typed(self.to_typed(wire))
+        value = self._loaded(serde, wire)
         if isinstance(value, BaseMessage) and value.__pydantic_private__ is None:
             with suppress(ValueError):  # it holds objects, and is made anew each time
                 form = marshal.dumps((value.__dict__, value.__pydantic_extra__, value.__pydantic_fields_set__))
@@ -186,7 +198,7 @@ class Values:
             return str(kind), bytes(decode(wire))  # type: ignore[call-overload]  # one of the two
         if kind == "opaque" and isinstance(wire, dict) and _ENCODING in wire:
             return str(wire[_ENCODING]), base64.b64decode(str(wire[_STORED]))
-        return "msgpack", _packed(self._plain(wire))
+        return "msgpack", packed(self._plain(wire))
 
     # ---------------------------------------------------------------- to wire values
 
@@ -220,15 +232,15 @@ class Values:
 
     def _comes_back(self, wire: Wire, extension: Extension) -> bool:
         try:
-            packed = self._pack(wire)
+            again = self._pack(wire)
         except (AgentTTError, _NotPackable, RecursionError, ValueError, TypeError, AttributeError):
             return False
-        if packed.code != extension.code:
+        if again.code != extension.code:
             return False
-        if packed.data == extension.data:
+        if again.data == extension.data:
             return True
         # A set has no order: its items are kept in one of ours.
-        return _has_sets(extension.data) and wire == to_wire(Extension(packed.code, packed.data))
+        return _has_sets(extension.data) and wire == to_wire(Extension(again.code, again.data))
 
     # ---------------------------------------------------------------- and back
 
@@ -241,20 +253,20 @@ class Values:
         if not is_envelope(wire):
             return {key: item if is_plain_scalar(item) else self._plain(item) for key, item in wire.items()}
         key = marshal.dumps(wire, 2)
-        packed = self._extensions.get(key)
-        if packed is None:
+        known = self._extensions.get(key)
+        if known is None:
             found = self._unwrapped(wire)
             if not isinstance(found, Extension):
                 return found
-            packed = found
-            self._extensions.put(key, packed, len(key) + len(packed.data))
-        return packed
+            known = found
+            self._extensions.put(key, known, len(key) + len(known.data))
+        return known
 
     def _pack(self, wire: Wire) -> Extension:
-        packed = self._unwrapped(wire) if is_envelope(wire) else None
-        if not isinstance(packed, Extension):
+        found = self._unwrapped(wire) if is_envelope(wire) else None
+        if not isinstance(found, Extension):
             raise _NotPackable
-        return packed
+        return found
 
     def _unwrapped(self, wire: dict[str, Wire]) -> object:
         """The msgpack extension, or the plain value that JSON lacks, which an envelope stands for."""
@@ -357,10 +369,15 @@ def _shown(wire: Wire) -> str:
 
 
 def _extension(code: int, content: list[object]) -> Extension:
-    return Extension(code, _packed(content))
+    return Extension(code, packed(content))
 
 
-def _packed(value: object) -> bytes:
+def packed(value: object) -> bytes:
+    """Plain data with `Extension`s in it, as msgpack.
+
+    Raises:
+        TypeError, ValueError: it holds anything else, or lies too deep.
+    """
     return ormsgpack.packb(value, default=_as_ext, option=_PACK)
 
 

@@ -8,21 +8,24 @@ what turns that part of the state into the value (a message that had no id yet),
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
+from agent_tt.errors import Damaged
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Write", "kept_writes", "merged", "read_writes", "shortened"]
+__all__ = ["Write", "grown", "kept_writes", "merged", "read_writes", "shortened"]
 
+_HINT: Final = "`agent-tt verify` says what else is damaged. Fork from an earlier checkpoint, or delete the thread."
 _SHORT: Final = 96
 """Bytes of JSON up to which a value stays where it is."""
 
@@ -52,15 +55,20 @@ class Write:
         return kept if self.found is None else [*kept, [list(self.found[0]), self.found[1]]]
 
     def given(self, state: Mapping[str, Wire]) -> Wire:
-        """The value that was written, by the state of the next checkpoint; the caller's own, where it lay there."""
+        """The value that was written, by the state of the next checkpoint; the caller's own, where it lay there.
+
+        Raises:
+            Damaged: it does not lie there.
+        """
         if self.found is None:
             return self.value
-        (channel, *items), changes = self.found
-        part = state[str(channel)]
-        if items and isinstance(part, list):
-            first, last = items
-            part = part[first:last] if last is not None else part[first]  # type: ignore[index]  # whole numbers
-        return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
+        with _named_damage():
+            (channel, *items), changes = self.found
+            part = state[str(channel)]
+            if items and isinstance(part, list):
+                first, last = items
+                part = part[first:last] if last is not None else part[first]  # type: ignore[index]  # whole numbers
+            return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
 
 
 def kept_writes(writes: Iterable[Write]) -> list[Wire]:
@@ -72,14 +80,29 @@ def kept_writes(writes: Iterable[Write]) -> list[Wire]:
 
 
 def read_writes(kept: Iterable[Wire]) -> list[Write]:
-    """Writes as they are kept, in the order in which LangGraph applies them."""
+    """Writes as they are kept, in the order in which LangGraph applies them.
+
+    Raises:
+        Damaged: they are nothing that `kept_writes` gives.
+    """
     found = []
-    for of_task in kept:
-        task, path, *rows = cast("list[Any]", of_task)  # as `kept_writes` gave it
-        for number, channel, value, *rest in rows:
-            place = (rest[0][0], rest[0][1]) if rest else None
-            found.append(Write(str(task), str(path), int(number), str(channel), value, place))
+    with _named_damage():
+        for of_task in kept:
+            task, path, *rows = cast("list[Any]", of_task)  # as `kept_writes` gave it
+            for number, channel, value, *rest in rows:
+                place = ([*rest[0][0]], [*rest[0][1]]) if rest else None
+                found.append(Write(str(task), str(path), int(number), str(channel), value, place))
     return sorted(found, key=lambda write: (write.path, write.task, write.number))
+
+
+@contextmanager
+def _named_damage() -> Iterator[None]:
+    """Name what facts that are not as they were written raise."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        what = "what tasks wrote on top of it is not as it was stored"
+        raise Damaged(f"{what} ({type(error).__name__}: {error})", hint=_HINT) from error
 
 
 def merged(kept: Sequence[Write], new: Iterable[Write]) -> list[Write]:
@@ -124,3 +147,12 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
     if len(orjson.dumps(changes)) * 2 > size:
         return write
     return replace(write, value=None, found=(place, changes))  # type: ignore[arg-type]  # operations are wire values
+
+
+def grown(channel: str, writes: Iterable[Write]) -> int:
+    """How many items were written to a channel that is a list."""
+    return sum(
+        len(write.value) if isinstance(write.value, list) else 1
+        for write in writes
+        if write.channel == channel and write.number >= 0 and write.found is None
+    )

@@ -41,6 +41,9 @@ model is asked with all that was said so far."""
 OWN_DOING: Final[frozenset[CallKind]] = frozenset({"http", "subprocess", "socket"})
 """Kinds of calls that are the doing of the call that they are made inside of."""
 
+LANGGRAPH_KEY: Final = "__langgraph__"
+"""The key of a state under which LangGraph's checkpointer keeps what only LangGraph uses, such as versions."""
+
 LIMIT_REACHED: Final = "agent_tt.intercepting.limits:LimitReached"
 """The class of the error of a run that came to one of its limits."""
 

@@ -6,9 +6,10 @@ What is stored here is what an agent goes on from, so it is kept as it was given
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.log.append import fork_track
+from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.store import deleting, keeping
 from agent_tt.store.file.opening import open_database
@@ -20,7 +21,7 @@ from agent_tt.store.tables.definitions import RUNS, STEPS
 from agent_tt.store.writer import SqliteRunWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["ThreadStep", "ThreadStore", "ThreadWriter", "open_threads"]
+
+_PAGE: Final = 64
+"""Checkpoints in the first page of a listing; each one after it has four times as many."""
+_ID: Final = f"$.{StepMeta.extra.key}.{StepFacts.checkpoint_id.key}"
+_THREAD: Final = f"$.{RunMeta.metadata.key}.{RunFacts.langgraph_thread.key}"
+_CHECKPOINTS: Final = f"""SELECT CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '{_ID}') END AS named,
+    s.run, s.step, CASE WHEN json_valid(r.meta) THEN json_extract(r.meta, '{_THREAD}') END AS thread
+  FROM steps s JOIN runs r ON r.run = s.run
+  WHERE typeof(named) = 'text' AND typeof(thread) = 'text' AND (? IS NULL OR (named, s.run, s.step) < (?, ?, ?))
+  ORDER BY named DESC, s.run DESC, s.step DESC LIMIT ?"""  # noqa: S608  # our own
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +132,15 @@ class ThreadStore(SqliteStore):
         rows = self.database.query("SELECT run FROM runs WHERE id = ?", (run_id,))
         return [int(rows[0][0]), *descendants(self.database, int(rows[0][0]))] if rows else []
 
+    def thread_runs(self, run_id: str, thread_id: str) -> list[int]:
+        """The row numbers of a thread's first run and of its branches; what else was forked from it is not its own."""
+        found = []
+        for number in self.run_numbers(run_id):
+            ((meta,),) = self.database.query("SELECT meta FROM runs WHERE run = ?", (number,))
+            if RunMeta.metadata.of(columns.mapping_from_text(meta)).langgraph_thread == thread_id:
+                found.append(number)
+        return found
+
     def run_ids(self, numbers: Iterable[int]) -> dict[int, str]:
         """The ids of runs by their row numbers."""
         return {
@@ -133,6 +153,23 @@ class ThreadStore(SqliteStore):
         """The metadata of all runs that were not forked from another, in the order in which they were made."""
         rows = self.database.query("SELECT meta FROM runs WHERE parent IS NULL ORDER BY run")
         return [RunMeta.metadata.of(columns.mapping_from_text(meta)).raw for (meta,) in rows]
+
+    def checkpoints(self, before: str | None = None) -> Iterator[tuple[str, int, int, str]]:
+        """Give the checkpoints of all threads, those with the greatest ids first: id, run, step, and the thread's id.
+
+        They are read in pages that grow, so that the first ones cost one query and all of them a few.
+
+        Args:
+            before: only those whose ids are smaller.
+        """
+        last: tuple[str | None, int, int] = (before, -1, -1)  # no row has such numbers: those of that id are left out
+        size = _PAGE
+        while True:
+            page = self.database.query(_CHECKPOINTS, (last[0], *last, size))
+            yield from ((str(name), int(run), int(step), str(thread)) for name, run, step, thread in page)
+            if len(page) < size:
+                return
+            last, size = page[-1][:3], size * 4
 
     def thread_facts(self, run_id: str) -> Mapping[str, Wire]:
         """The metadata of a run.

@@ -104,6 +104,11 @@ def described(names: Names, snapshot: Any) -> str:
     return names((snapshot.config, snapshot.parent_config, snapshot.values, snapshot.next, said, tasks))
 
 
+def in_order(value: object) -> object:
+    """A value that is written alike wherever it is equal: a set is written in whatever order it was filled."""
+    return (type(value), sorted(value)) if isinstance(value, set) else value
+
+
 def stored(saver: BaseCheckpointSaver[Any]) -> list[str]:
     """All checkpoints of all namespaces, with what was written on top of them.
 
@@ -126,7 +131,7 @@ def stored(saver: BaseCheckpointSaver[Any]) -> list[str]:
                 (
                     place(one.config),
                     place(one.parent_config),
-                    sorted(one.checkpoint["channel_values"].items()),
+                    [(name, in_order(value)) for name, value in sorted(one.checkpoint["channel_values"].items())],
                     sorted(one.checkpoint["channel_versions"]),
                     sorted(one.checkpoint["versions_seen"]),
                     one.checkpoint["v"],

@@ -298,9 +298,9 @@ def test_marks_on_runs_of_another_systems_file_are_kept_in_the_own_store(command
     assert "edited by hand" in theirs("tree").out
     refused = theirs("archive", "t")
     assert (refused.code, refused.error["kind"]) == (1, "pinned")
-    for refusal in (("delete", "t", "--yes"), ("fork", "t", "--at", "1", "--dry-run")):
+    for refusal, why in ((("delete", "t", "--yes"), "read_only"), (("fork", "t", "--at", "1"), "invalid_entry_point")):
         done = theirs(*refusal)
-        assert (done.code, done.error["kind"]) == (2, "read_only"), refusal
+        assert (done.code, done.error["kind"]) == (2, why), refusal
     number = str(theirs("note", "t").json["notes"][0]["id"])
     assert theirs("note", "t", "--remove", number).json["notes"] == []
     assert digest_of_folder(path.parent) == before

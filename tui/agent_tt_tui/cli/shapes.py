@@ -248,6 +248,7 @@ def plan_shape(plan: ForkPlan) -> Shape:
             }
             for row in plan.boundary
         ],
+        "unheld": [row.name for row in plan.unheld],
         "expected": {
             "steps": plan.expected.steps,
             "tokens_in": plan.expected.tokens_in,

@@ -191,7 +191,7 @@ def rejoining_by_state(
         Its number in A and in B; None where there is no such step, or the states are not known.
     """
     behind = rows[parting:]
-    if not (a.pages and b.pages):
+    if not (a.gives_digests and b.gives_digests):
         behind = behind[:_MOST_STATES]
     at: tuple[int | None, int | None] = next(
         ((row.a, row.b) for row in reversed(rows[:parting]) if row.a is not None and row.b is not None), (None, None)

@@ -11,7 +11,9 @@ from agent_tt.comparing.steps.moves import Move, describe_move, is_silent
 from agent_tt.comparing.steps.outcome import read_outcome
 from agent_tt.comparing.steps.unrecorded_effects import effects_outside
 from agent_tt.comparing.steps.updates import read_updates
+from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import AgentTTError, Interrupted
+from agent_tt.history.digest import digest
 from agent_tt.protocols import check_count, check_run, check_shown
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class RunView:
         by_number: The same by their numbers.
         live: Whether it still runs.
         cancelled: Asked now and then; once it says yes, the comparison is given up.
-        pages: Whether the source gives calls and digests of many steps at once.
+        pages: Whether the source gives calls of many steps at once.
+        gives_digests: Whether it gives the digests of states at once, too, and these are of what is compared.
         unread: What could not be read, in words: nothing is known of whether that is the same.
     """
 
@@ -59,6 +62,8 @@ class RunView:
         self.live = run.status == "running"
         self.cancelled: Callable[[], bool] = lambda: False
         self.pages = source.capabilities.pages
+        self._has_bookkeeping = self.pages and any(step.facts.checkpoint_id is not None for step in self.steps)
+        self.gives_digests = self.pages and not self._has_bookkeeping
         self.unread: dict[str, None] = {}
         self._moves: dict[int, Move] = {}
         self._shared = 0
@@ -147,15 +152,15 @@ class RunView:
         """Read the digests of the states from a step on at once, where the source can."""
         if self._digests_from is None or start < self._digests_from:
             self._digests_from = start
-            if self.pages:
+            if self.gives_digests:
                 self._digests |= self.source.digest_page(self.run.id, start, len(self.steps) + 1)
 
     def digest(self, number: int) -> bytes | None:
         """The digest of the state after a step; None where it is not known, or the step took no checkpoint."""
         known = self._digests.get(number)
-        if known is None and (not self.pages or self._digests_from is None or number < self._digests_from):
+        if known is None and (not self.gives_digests or self._digests_from is None or number < self._digests_from):
             try:
-                known = self.source.digest(self.run.id, number)
+                known = self._made_digest(number) if self._has_bookkeeping else self.source.digest(self.run.id, number)
             except AgentTTError:
                 self.unread[_state_after(number)] = None
                 return None
@@ -163,20 +168,24 @@ class RunView:
                 self._digests[number] = known
         return known
 
+    def _made_digest(self, number: int) -> bytes | None:
+        step = self.by_number.get(number)
+        return None if step is not None and step.seq is None else digest(self.state(number))
+
     def state(self, number: int) -> Wire:
-        """The state after a step.
+        """Give the state after a step, without the entries that a framework stores in it for its own use.
 
         Raises:
             AgentTTError: It cannot be read.
         """
-        return self.source.state(self.run.id, number)
+        return without_bookkeeping(self.source.state(self.run.id, number))
 
     @cached_property
     def final_state(self) -> Wire:
         """The state after its last step; None where it has none, or none that can be read."""
         last = len(self.steps)
         try:
-            return self.source.state(self.run.id, last)
+            return self.state(last)
         except AgentTTError:
             self.unread[_state_after(last)] = None
             return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent_tt.comparing.steps.effects import Effects, effects_in
+from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import AgentTTError
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def cost_of(steps: Iterable[Step]) -> float | None:
 def final_state(source: RunSource, run_id: str) -> Wire:
     """The state after a run's last step; None where it has none, or none that can be read."""
     try:
-        return source.state(run_id, source.step_count(run_id))
+        return without_bookkeeping(source.state(run_id, source.step_count(run_id)))
     except AgentTTError:  # a damaged end must not hide what the steps did; `verify` names the damage
         return None
 

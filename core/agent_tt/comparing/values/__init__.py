@@ -9,5 +9,6 @@
 | `words` | what differs between two texts, by word |
 | `patch`, `unified`, `deepdiff_format` | differences as a JSON Patch, a unified diff, DeepDiff's JSON and its Delta |
 | `echoes` | differences of messages that say nothing |
+| `bookkeeping` | what a framework keeps in a state for itself |
 | `edit_leaves` | what a person's edit changes, value by value |
 """

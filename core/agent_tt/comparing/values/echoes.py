@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import get
+from agent_tt.comparing.values.bookkeeping import is_bookkeeping
 from agent_tt.errors import AgentTTError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ __all__ = ["without_echoes"]
 def without_echoes(a: Wire, b: Wire, changes: Sequence[Change]) -> list[Change]:
     """The changes that say something; all of them where none does, so that two states never look alike that are not.
 
+    What a framework keeps in a state for itself says nothing either.
+
     Args:
         a: The old state.
         b: The new one.
@@ -34,6 +37,8 @@ def without_echoes(a: Wire, b: Wire, changes: Sequence[Change]) -> list[Change]:
 
 
 def _is_echo(a: Wire, b: Wire, change: Change) -> bool:
+    if is_bookkeeping(change.where):
+        return True
     match change.op:
         case "add" if change.new is None or change.new == []:
             holder = b

@@ -8,6 +8,7 @@ is done without touching it or its folder is told in `connection`. Only `prune` 
 | `detect` | what a LangGraph database looks like |
 | `connection` | reading a file, its write-ahead log included, without changing either |
 | `rows` | the two tables: checkpoints and writes, without their values |
+| `stored_rows` | the rows of a thread with their values as bytes, for a copy |
 | `tasks` | which node wrote what, which tasks failed or wait for a person |
 | `naming` | which node a task ran, where its writes do not say |
 | `decode`, `envelopes` | stored values as wire values |

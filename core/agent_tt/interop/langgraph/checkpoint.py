@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.tasks import Task
 
-__all__ = ["INPUT_CHANNEL", "Checkpoint", "Edges", "is_internal", "open_checkpoint", "visible_state"]
+__all__ = ["FORMAT", "INPUT_CHANNEL", "Checkpoint", "Edges", "is_internal", "open_checkpoint", "visible_state"]
 
 INPUT_CHANNEL: Final = "__start__"
 """Where an input waits for the first node; also the name of the node that takes it in."""

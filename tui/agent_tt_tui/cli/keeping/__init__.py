@@ -5,5 +5,6 @@
 | `rename`, `note`, `tag`, `meta` | what people write down about runs |
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
 | `du`, `prune` | what fills a file, and making a LangGraph database smaller |
+| `importing` | copying threads of a LangGraph database into a store |
 | `verify` | finding what is damaged |
 """

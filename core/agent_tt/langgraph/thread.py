@@ -1,0 +1,399 @@
+"""One thread in a store: where its checkpoints lie, and how one is added, read, or taken away."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from agent_tt.errors import Damaged
+from agent_tt.langgraph import shown
+from agent_tt.langgraph.entries import Entry, Saved, track_of
+from agent_tt.langgraph.values import compared
+from agent_tt.langgraph.writes import Write, grown, kept_writes, merged, read_writes, shortened
+from agent_tt.model import NewRun
+from agent_tt.model.facts import RunFacts, StepFacts
+from agent_tt.protocols.references import id_of
+from agent_tt.store.liveness import as_if
+from agent_tt.store.threads import ThreadStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import RunStatus
+    from agent_tt.protocols.derived import StateCursor
+    from agent_tt.store.threads import ThreadStore, ThreadWriter
+
+__all__ = ["Thread"]
+
+_EARLY: Final = RunFacts.langgraph_early_writes
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run of a thread as this process knows it: its last step that was looked at, and its open end."""
+
+    id: str
+    seen: int
+    writer: ThreadWriter | None = None
+    status: RunStatus | None = None
+
+
+class Thread:
+    """One thread. Whoever uses it holds the lock of its `Threads`.
+
+    Attributes:
+        id: LangGraph's id of it.
+        run_id: the id of its first run, which may not be there yet.
+        entries: where its checkpoints lie, by namespace and id.
+    """
+
+    def __init__(self, store: ThreadStore, thread_id: str) -> None:
+        self.id = thread_id
+        self._store = store
+        self.run_id = id_of("langgraph thread", thread_id)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._version: int | None = None
+        self._runs: dict[int, _Run] = {}
+        self._rows: dict[tuple[int, str], list[Entry]] = {}
+        self._extras: dict[tuple[int, int], dict[str, Wire]] = {}
+        self._early: list[Wire] = []
+        self._unreadable: list[tuple[int, int]] = []
+        self.entries: dict[str, dict[str, Entry]] = {}
+
+    # ---------------------------------------------------------------- knowing
+
+    def refresh(self) -> None:
+        """Learn what others have written."""
+        version = self._store.version()
+        if version == self._version:
+            return
+        numbers = self._store.thread_runs(self.run_id, self.id)
+        if not self._runs.keys() <= set(numbers):
+            self._forget()
+        self._extras.clear()
+        self._early = list(_EARLY.of(self._store.thread_facts(self.run_id))) if numbers else []
+        names = self._store.run_ids(number for number in numbers if number not in self._runs)
+        for number in numbers:
+            if number not in self._runs:
+                self._add_run(number, names[number])
+            run = self._runs[number]
+            for step in self._store.steps(run.id, run.seen + 1):
+                run.seen = step.number
+                facts = step.facts
+                if step.damaged is not None:
+                    self._unreadable.append((number, step.number))
+                if facts.checkpoint_id is not None:
+                    namespace, parent = facts.checkpoint_ns or "", facts.parent_checkpoint_id
+                    self._add(Entry(namespace, facts.checkpoint_id, parent, number, step.number))
+        self._version = version
+
+    def _add_run(self, number: int, run_id: str) -> None:
+        _, fork_step = self._store.lineage.origin(number)
+        self._runs[number] = _Run(run_id, fork_step)
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.setdefault(entry.namespace, {})[entry.id] = entry
+        self._rows.setdefault((entry.run, entry.namespace), []).append(entry)
+
+    def find(self, namespace: str, checkpoint_id: str | None) -> Entry | None:
+        """The checkpoint of that id; without one the latest of the namespace; None where there is none."""
+        entries = self.entries.get(namespace, {})
+        if checkpoint_id:
+            return entries.get(checkpoint_id)
+        return entries[max(entries)] if entries else None
+
+    def asked(self, namespace: str, checkpoint_id: str | None) -> Entry | None:
+        """As `find`, for whoever goes on from there.
+
+        Raises:
+            Damaged: it is not found, or is not the latest for sure, because a step of the thread cannot be read.
+        """
+        entry = self.find(namespace, checkpoint_id)
+        for run, step in self._unreadable:
+            if entry is None or (not checkpoint_id and (run, step) > (entry.run, entry.step)):
+                what = checkpoint_id or "the latest checkpoint"
+                raise Damaged(
+                    f"thread {self.id!r}: {what} may be in step {step} of run {self._runs[run].id}, which is damaged",
+                    hint="Go on from an earlier checkpoint by its id. `agent-tt verify` says what else is damaged.",
+                )
+        return entry
+
+    def at(self, checkpoint_id: str, run: int, step: int) -> Entry | None:
+        """The checkpoint of that id which lies in that step of that run; None where another one took its place."""
+        found = (of_namespace.get(checkpoint_id) for of_namespace in self.entries.values())
+        return next((entry for entry in found if entry is not None and (entry.run, entry.step) == (run, step)), None)
+
+    def place_of(self, checkpoint_id: str) -> tuple[str, int]:
+        """The id of the run that has a checkpoint of the graph itself, and the number of its step.
+
+        Raises:
+            KeyError: the thread has no such checkpoint.
+        """
+        entry = self.entries[""][checkpoint_id]
+        return self._runs[entry.run].id, entry.step
+
+    def _is_last(self, entry: Entry) -> bool:
+        """Whether no later checkpoint of its namespace is in its run."""
+        return self._rows[entry.run, entry.namespace][-1] is entry
+
+    # ---------------------------------------------------------------- reading
+
+    def facts_of(self, entry: Entry) -> dict[str, Wire]:
+        """Give the facts of the step in which a checkpoint is stored. The caller must not change them."""
+        key = entry.run, entry.step
+        known = self._extras.get(key)
+        if known is None:
+            (step,) = self._store.steps(self._runs[entry.run].id, entry.step, entry.step + 1)
+            known = self._extras[key] = dict(step.extra)
+        return known
+
+    def reader(self) -> Callable[[Entry], Saved]:
+        """Give one checkpoint after another. The state of the last one changes with the next: never change it."""
+        cursors: dict[tuple[int, str], StateCursor] = {}
+
+        def state(entry: Entry, step: int) -> dict[str, Wire]:
+            key = entry.run, entry.namespace
+            cursor = cursors.get(key)
+            if cursor is None:
+                cursor = cursors[key] = self._store.cursor(self._runs[entry.run].id, step)
+            return _by_name(cursor.seek(step))
+
+        def read(entry: Entry) -> Saved:
+            extra = self.facts_of(entry)
+            writes = self.writes(entry)
+            if any(write.found is not None for write in writes):
+                rows = self._rows[entry.run, entry.namespace]
+                at = bisect_right(rows, entry.step, key=lambda row: row.step)
+                next_one = next((row for row in rows[at : at + 1] if row.parent == entry.id), None)  # or it is damaged
+                channels, _ = shown.joined(state(entry, next_one.step)) if next_one is not None else ({}, {})
+                try:
+                    writes = [replace(write, value=write.given(channels), found=None) for write in writes]
+                except Damaged as error:
+                    raise self._damaged(entry, error) from error
+            host = shown.host(extra)
+            return Saved(entry.namespace, entry.id, entry.parent, state(entry, entry.step), extra, writes, host)
+
+        return read
+
+    # ---------------------------------------------------------------- writing
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """One transaction that begins with what others have written."""
+        try:
+            with self._store.as_one():
+                self.refresh()
+                before = self._store.version()
+                yield
+        except BaseException:
+            self._forget()  # it may be ahead of the file
+            raise
+        after = self._store.version()
+        self._version = after if after == before + 1 else None
+
+    def put(self, saved: Saved) -> None:
+        """Add a checkpoint, or put it in the place of the one of its id; one transaction."""
+        with self._whole():
+            self._put(saved)
+
+    def _put(self, saved: Saved) -> None:
+        replaced = self.find(saved.namespace, saved.id)
+        writes = self.reader()(replaced).writes if replaced is not None else []
+        writes = merged(merged(writes, saved.writes), self._take_early(saved.namespace, saved.id))
+        run, parent = self._place(saved)
+        extra = dict(saved.extra)
+        StepFacts.writes.put(extra, kept_writes(writes))
+        before = self.facts_of(parent) if parent is not None else {}
+        written = self.writes(parent) if parent is not None else []
+        used = [write for write in written if write.task not in self._subgraph_tasks()]
+        source = extra.get(StepFacts.source.key)
+        read, wrote = shown.tokens(used) if source == "loop" else (None, None)
+        step = ThreadStep(
+            name=shown.step_name(source, StepFacts(before).next),
+            track=track_of(saved.namespace),
+            extra=extra,
+            agent=saved.namespace.rpartition("|")[2].partition(":")[0] or None,
+            started_us=shown.time_us(StepFacts(before).checkpoint_ts) if source == "loop" else None,
+            tokens_in=read,
+            tokens_out=wrote,
+        )
+        number = self._writer(run).add(step, compared(saved.state))
+        entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
+        if parent is not None and parent.run == run and self._is_last(parent):
+            self._shorten(parent, saved.state)
+        self._add(entry)
+        self._runs[run].seen = number
+        self._extras[run, number] = extra
+        if not saved.namespace:
+            self._stand(entry, is_known=shown.tells_next(saved.state))
+
+    def put_writes(self, namespace: str, checkpoint_id: str, writes: Sequence[Write]) -> None:
+        """Add what a task wrote on top of a checkpoint, which may not be there yet; one transaction."""
+        with self._whole():
+            entry = self.entries.get(namespace, {}).get(checkpoint_id)
+            if entry is None:
+                self._ensure_run()
+                self._early += [[namespace, checkpoint_id, of_task] for of_task in kept_writes(writes)]
+                self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early))
+                return
+            self._change_writes(entry, merged(self.writes(entry), writes))
+            if not namespace and self._is_last(entry):
+                self._stand(entry)
+
+    def rewrite(self, kept: Callable[[Entry], bool]) -> None:
+        """Keep some of the checkpoints, and take the others away; one transaction."""
+        with self._whole():
+            left = [saved for entry, saved in self.everything() if kept(entry)]
+            if len(left) < sum(map(len, self.entries.values())):
+                self._remove()
+                for saved in left:
+                    self._put(saved)
+
+    def everything(self) -> Iterator[tuple[Entry, Saved]]:
+        """All checkpoints, in the order in which they were stored, each its own."""
+        read = self.reader()
+        entries = [entry for of_namespace in self.entries.values() for entry in of_namespace.values()]
+        for entry in sorted(entries, key=lambda entry: (entry.run, entry.step)):
+            saved = read(entry)
+            yield entry, replace(saved, state=orjson.loads(orjson.dumps(saved.state)))
+
+    def take_in(self, others: Iterable[Saved], *, are_over: bool = False) -> None:
+        """Add checkpoints of another thread, at the times that they name; one transaction.
+
+        Args:
+            others: the checkpoints, each after the one that it went on from.
+            are_over: whoever made them is gone: none of them runs.
+        """
+        with self._whole():
+            at_us: int | None = None
+            for saved in others:
+                at_us = shown.time_us(StepFacts(saved.extra).checkpoint_ts) or at_us
+                with as_if(at_us, None) if at_us is not None else nullcontext():
+                    self._put(saved)
+            if are_over:
+                with as_if(at_us, None) if at_us is not None else nullcontext():
+                    self.interrupt()
+
+    def remove(self) -> None:
+        """Take the thread away."""
+        with self._whole():
+            self._remove()
+
+    def _remove(self) -> None:
+        self._store.remove_runs([self.run_id])
+        self._forget()
+
+    def interrupt(self) -> None:
+        """Say that no node runs any more in this process."""
+        for run in self._runs.values():
+            if run.status == "running" and run.writer is not None:
+                run.writer.set_status("interrupted")
+                run.status = "interrupted"
+
+    # ---------------------------------------------------------------- parts of it
+
+    def _place(self, saved: Saved) -> tuple[int, Entry | None]:
+        """The run that a checkpoint goes into, and the checkpoint before it, where that is known."""
+        parent = self.entries.get(saved.namespace, {}).get(saved.parent or "")
+        graph = self.entries.get("", {})
+        if saved.namespace:
+            host = graph.get(saved.host or "")
+            return (host.run if host is not None else max(self._runs, default=None) or self._ensure_run()), parent
+        if parent is not None:
+            return (parent.run if self._is_last(parent) else self._branch(parent.run, parent.step)), parent
+        root = self._ensure_run()
+        return (self._branch(root, 0) if (root, "") in self._rows else root), None
+
+    def _branch(self, run: int, step: int) -> int:
+        run_id = self._store.begin_branch(self._runs[run].id, step, self._new_run())
+        return self._begun(run_id)
+
+    def _ensure_run(self) -> int:
+        """The first run of the thread, made where it is missing."""
+        if self._runs:
+            return min(self._runs)
+        self._store.begin_run(self._new_run(), {}, run_id=self.run_id, beats=False)
+        return self._begun(self.run_id)
+
+    def _begun(self, run_id: str) -> int:
+        number = self._store.lineage.number(run_id)
+        self._add_run(number, run_id)
+        return number
+
+    def _new_run(self) -> NewRun:
+        return NewRun(name=self.id or "(no name)", metadata=RunFacts.langgraph_thread.entry(self.id))
+
+    def _writer(self, run: int) -> ThreadWriter:
+        known = self._runs[run]
+        if known.writer is None:
+            known.writer = self._store.write_run(known.id)
+        return known.writer
+
+    def _change_writes(self, entry: Entry, writes: Iterable[Write]) -> None:
+        extra = {**self.facts_of(entry), StepFacts.writes.key: kept_writes(writes)}
+        self._writer(entry.run).change_extra(entry.step, extra)
+        self._extras[entry.run, entry.step] = extra
+
+    def _shorten(self, parent: Entry, state: dict[str, Wire]) -> None:
+        """Leave of the writes that led to a state only where they lie in it."""
+        before = self.writes(parent)
+        if any(write.found is None for write in before):
+            channels, _ = shown.joined(state)
+            lengths = {
+                name: len(value) - grown(name, before) for name, value in channels.items() if type(value) is list
+            }
+            after = shortened(before, lengths, channels)
+            if after != before:
+                self._change_writes(parent, after)
+
+    def _take_early(self, namespace: str, checkpoint_id: str) -> list[Write]:
+        """What was written on top of a checkpoint before that was here."""
+        if not self._early:
+            return []
+        key = [namespace, checkpoint_id]
+        mine = [part for row in self._early if isinstance(row, list) and row[:2] == key for part in row[2:3]]
+        if mine:
+            self._early = [row for row in self._early if not (isinstance(row, list) and row[:2] == key)]
+            self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early))
+        return read_writes(mine)
+
+    def writes(self, entry: Entry) -> list[Write]:
+        """What tasks wrote on top of a checkpoint, as it is kept.
+
+        Raises:
+            Damaged: it is nothing that this class writes.
+        """
+        try:
+            return read_writes(StepFacts(self.facts_of(entry)).writes)
+        except Damaged as error:
+            raise self._damaged(entry, error) from error
+
+    def _damaged(self, entry: Entry, error: Damaged) -> Damaged:
+        where = f"step {entry.step} of run {self._runs[entry.run].id}"
+        return Damaged(f"thread {self.id!r}, checkpoint {entry.id} ({where}): {error.message}", hint=error.hint)
+
+    def _subgraph_tasks(self) -> set[str]:
+        """The tasks that ran a subgraph: what its models used is counted there."""
+        return {namespace.rpartition(":")[2] for namespace in self.entries if namespace}
+
+    def _stand(self, entry: Entry, *, is_known: bool = True) -> None:
+        """Write down how the thread stands after a checkpoint, what was written on top of it, and what comes next."""
+        facts = StepFacts(self.facts_of(entry))
+        status = shown.run_status(self.writes(entry), facts.next)
+        if status == "succeeded" and not is_known:
+            status = "unknown"
+        run = self._runs[entry.run]
+        if run.status != status:
+            self._writer(entry.run).set_status(status)
+            run.status = status
+
+
+def _by_name(state: Wire) -> dict[str, Wire]:
+    return state if isinstance(state, dict) else {}
