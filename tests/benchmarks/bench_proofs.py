@@ -23,22 +23,24 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 _ROOT: Final = Path(__file__).parents[2]
 
 
-def bench_store(path: Path, durability: Any, steps: int) -> float:
-    """Milliseconds of a step with a call."""
+def bench_store(path: Path, durability: Any, steps: int) -> list[float]:
+    """Time the steps with a call, each in milliseconds."""
     from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
     from agent_tt.store import open_store
 
     store = open_store(path, create=True, durability=durability)
     state: dict[str, Any] = {"messages": [], "n": 0}
     writer = store.begin_run(NewRun("bench"), state)
-    started = time.process_time()
+    took = []
     for number in range(steps):
+        started = time.process_time()
         step = writer.open_step(NewStep("step"))
         intent = NewCall("tool", "search", {"query": f"words {number}" * 8}, "ab" * 16, "read", "main", number + 1)
         call = writer.begin_call(step, intent)
@@ -46,14 +48,14 @@ def bench_store(path: Path, durability: Any, steps: int) -> float:
         state["messages"].append({"role": "user", "content": f"message {number} " * 10})
         state["n"] = number
         writer.close_step(step, StepEnd("ok", tokens_in=10, tokens_out=5, cost_usd=0.1), state)
-    took = time.process_time() - started
+        took.append(1e3 * (time.process_time() - started))
     writer.finish("succeeded")
     store.close()
-    return took * 1e3 / steps
+    return took
 
 
-def bench_agent(path: Path, durability: Any, steps: int) -> float:
-    """Milliseconds of a step of a recorded agent that calls a tool."""
+def bench_agent(path: Path, durability: Any, steps: int) -> list[float]:
+    """Time the steps of a recorded agent that calls a tool, each in milliseconds."""
     import agent_tt
 
     @agent_tt.tool(effect="read")
@@ -62,17 +64,18 @@ def bench_agent(path: Path, durability: Any, steps: int) -> float:
 
     state: dict[str, Any] = {"messages": [], "n": 0}
     with agent_tt.record("bench", state=state, store=path, durability=durability) as run:
-        started = time.process_time()
+        took = []
         for number in range(steps):
+            started = time.process_time()
             with run.step("step"):
                 state["messages"].append(search(f"words {number} " * 8))
                 state["n"] = number
-        took = time.process_time() - started
-    return took * 1e3 / steps
+            took.append(1e3 * (time.process_time() - started))
+    return took
 
 
-def bench_http(path: Path, durability: Any, steps: int) -> float:
-    """Milliseconds of a call of a loop that asks a model."""
+def bench_http(path: Path, durability: Any, steps: int) -> list[float]:
+    """Time the calls of a loop that asks a model, each in milliseconds."""
     import openai
     from tests.core.seams.loopback import Loopback
 
@@ -84,21 +87,29 @@ def bench_http(path: Path, durability: Any, steps: int) -> float:
         openai.OpenAI(base_url=f"{server.url}/v1", api_key="k", max_retries=0) as client,
         agent_tt.record("bench", store=path, durability=durability) as run,
     ):
-        started = time.process_time()
+        took = []
         for number in range(steps):
+            started = time.process_time()
             with run.step("ask"):
                 asked = [*messages, {"role": "user", "content": f"question {number}"}]
                 client.chat.completions.create(model="m", messages=asked)
-        took = time.process_time() - started
+            took.append(1e3 * (time.process_time() - started))
     server.stop()
-    return took * 1e3 / steps
+    return took
 
 
 _WHAT: Final = {"store": bench_store, "agent": bench_agent, "http": bench_http}
 
 
-def measure(steps: int) -> dict[str, list[float]]:
-    """Milliseconds of a step in the middle, and bytes of the file, of everything that is recorded."""
+@dataclass
+class Measured:
+    """What recording one thing took: milliseconds of each step, and the bytes of the file."""
+
+    steps: list[float]
+    size: int
+
+
+def measure(steps: int) -> dict[str, Measured]:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, bench in _WHAT.items():
@@ -107,7 +118,7 @@ def measure(steps: int) -> dict[str, list[float]]:
                 bench(path.with_suffix(".first"), durability, 10)  # what is imported only when it is used, compiled too
                 took = bench(path, durability, steps)
                 size = sum(each.stat().st_size for each in path.parent.glob(f"{path.name}*"))
-                found[f"{name} {durability}"] = [took, size]
+                found[f"{name} {durability}"] = Measured(took, size)
     return found
 
 
@@ -119,7 +130,7 @@ def hash_nothing() -> None:
     vars(table).update(hashed=lambda value: digest)
 
 
-def _measured_in(checkout: Path, steps: int, *options: str) -> dict[str, list[float]]:
+def _measured_in(checkout: Path, steps: int, *options: str) -> dict[str, Measured]:
     places = os.pathsep.join(str(checkout / part) for part in ("core", "tui", "."))
     done = subprocess.run(
         [sys.executable, str(Path(__file__).resolve()), "--only", "--steps", str(steps), *options],
@@ -129,8 +140,7 @@ def _measured_in(checkout: Path, steps: int, *options: str) -> dict[str, list[fl
         text=True,
         check=True,
     )
-    found: dict[str, list[float]] = json.loads(done.stdout)
-    return found
+    return {name: Measured(**each) for name, each in json.loads(done.stdout).items()}
 
 
 def main() -> None:
@@ -144,11 +154,11 @@ def main() -> None:
     if given.only or given.before is None:
         if given.without:
             hash_nothing()
-        print(json.dumps(measure(given.steps)))
+        print(json.dumps({name: asdict(each) for name, each in measure(given.steps).items()}))
         return
-    befores: list[dict[str, list[float]]] = []
-    nows: list[dict[str, list[float]]] = []
-    withouts: list[dict[str, list[float]]] = []
+    befores: list[dict[str, Measured]] = []
+    nows: list[dict[str, Measured]] = []
+    withouts: list[dict[str, Measured]] = []
     for number in range(given.rounds):
         measured = [(befores, given.before.resolve(), ()), (nows, _ROOT, ()), (withouts, _ROOT, ("--without",))]
         turn = number % len(measured)
@@ -156,18 +166,17 @@ def main() -> None:
             found.append(_measured_in(checkout, given.steps, *options))
     print(f"{'':16} {'before':>9} {'now':>9} {'now/before':>11} {'proofs':>8}   {'file before':>12} {'now':>12}")
     for name in befores[0]:
-        old, new = (statistics.median(each[name][0] for each in found) for found in (befores, nows))
-        sizes = befores[0][name][1], nows[0][name][1]
+        old, new, without = (_quickest([each[name] for each in found]) for found in (befores, nows, withouts))
+        sizes = befores[0][name].size, nows[0][name].size
         print(
-            f"{name:16} {old:6.3f} ms {new:6.3f} ms {_ratio(nows, befores, name):10.3f}x"
-            f" {100 * (_ratio(nows, withouts, name) - 1):+6.1f} %   {sizes[0]:12,.0f} {sizes[1]:12,.0f}"
-            f" {100 * (sizes[1] / sizes[0] - 1):+.0f} %"
+            f"{name:16} {old:6.3f} ms {new:6.3f} ms {new / old:10.3f}x {100 * (new / without - 1):+6.1f} %"
+            f"   {sizes[0]:12,.0f} {sizes[1]:12,.0f} {100 * (sizes[1] / sizes[0] - 1):+.0f} %"
         )
 
 
-def _ratio(these: list[dict[str, list[float]]], those: list[dict[str, list[float]]], name: str) -> float:
-    """The middle of the ratios, round by round."""
-    return statistics.median(one[name][0] / other[name][0] for one, other in zip(these, those, strict=True))
+def _quickest(rounds: list[Measured]) -> float:
+    """Average the steps, of each its quickest round, in milliseconds."""
+    return statistics.mean(min(took) for took in zip(*(each.steps for each in rounds), strict=True))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,16 @@ from tests.tui.base_screens import screen_text
 from tests.tui.debugger_app import debugger, settled
 from tests.tui.test_fork_dialog import Opened
 from tests.tui.waiting import until
+from textual.app import App, ComposeResult
 
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
+from agent_tt.sweeping.axes import Axis
+from agent_tt.sweeping.definition import Definition
+from agent_tt.sweeping.plan import plan_sweep
 from agent_tt_tui.widgets.debugger.timeline import Timeline
 from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
+from agent_tt_tui.widgets.runs.sweep_form import SweepCost
 
 
 @pytest.fixture
@@ -69,3 +75,37 @@ async def test_a_fork_starts_only_when_the_tool_is_allowed_or_said_to_read(store
         await pilot.press("escape")
         await until(pilot, lambda: opened.results)
     assert [run.name for run in store.runs()] == ["loop"]
+
+
+@pytest.mark.parametrize("size", [(140, 40), (80, 30), (40, 30)])
+async def test_what_a_fork_cannot_hold_is_not_shown_as_denied_and_no_tick_stands_beside_it(store, size):
+    opened = Opened(store, "loop", 1)
+    opened._dialog.setup = replace(opened._dialog.setup, agent="tests.agent:main")
+    async with opened.app.run_test(size=size) as pilot:
+        await opened.open(pilot)
+        await until(pilot, lambda: "[not held]" in opened.text)
+        assert "[deny]" not in opened.text
+        assert "✓" not in opened.text
+        await pilot.press("left")
+        await until(pilot, lambda: "! charge writes: will really run" in opened.text)
+        assert "[live]" in opened.text
+        assert "[not held]" not in opened.text
+        assert "✓" not in opened.text
+
+
+async def test_a_sweep_that_may_run_what_nothing_records_shows_no_tick_either(store):
+    definition = Definition((Axis("agent", "", ("tests.agent:main",)),), fork=ForkRequest(1), samples=2)
+    definition = replace(definition, fork=replace(definition.fork, effects={"charge": "read"}))
+    allowed = replace(definition, fork=ForkRequest(1, allow=("charge",)))
+
+    class Shown(App[None]):
+        def compose(self) -> ComposeResult:
+            yield SweepCost()
+
+    app = Shown()
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.query_one(SweepCost).plan = plan_sweep(store, "loop", definition)
+        await until(pilot, lambda: any("! no recorded tool writes" in line for line in screen_text(app)))
+        assert not any("✓" in line for line in screen_text(app))
+        app.query_one(SweepCost).plan = plan_sweep(store, "loop", allowed)
+        await until(pilot, lambda: any("writes: charge will really run" in line for line in screen_text(app)))

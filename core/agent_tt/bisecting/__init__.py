@@ -107,8 +107,7 @@ def bisect(
         request = ForkRequest(
             changes=changes or {},
             agent=agent,
-            allow=tuple(allow),
-            policy=configured_policy().with_all(written_rules((), policy or {})),
+            policy=configured_policy().with_all(written_rules(allow, policy or {})),
             terms=terms_from(stop_at=stop_at, time_limit=time_limit, max_tokens=max_tokens, max_cost=max_cost),
         )
         return bisect_live(source, found, expression, request, most=most_forks)

@@ -10,6 +10,7 @@
 | `policy` | what is done with its calls |
 | `outside` | what reaches for the world outside of every call |
 | `checks` | where a fork may start, and which values it can carry over |
+| `graphs` | a fork of a LangGraph thread: its checkpoint, its graph, what an edit does to a channel |
 | `terms`, `under_terms` | who runs it, what it is told beside the state, how far it may go; on the child's side |
 | `breaking` | stopping it where an expression begins to hold |
 """

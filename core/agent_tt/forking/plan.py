@@ -24,6 +24,7 @@ from agent_tt.forking.entry.code import CodePlan, plan_code
 from agent_tt.forking.entry.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.entry.declared_tools import declared_tools
 from agent_tt.forking.entry.mock_model import check_script, recorded_answers
+from agent_tt.forking.graphs import beginning_of, edit_channels, graph_terms, is_in_database, is_thread, plan_graph
 from agent_tt.forking.policy.boundary import Expected, boundary_of, expected_after
 from agent_tt.forking.policy.policies import (
     Rule,
@@ -36,6 +37,7 @@ from agent_tt.forking.policy.policies import (
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.protocols import check_proven
+from agent_tt.store import resolve_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,6 +83,10 @@ class ForkPlan:
         sweep: its place in a sweep, kept with the run; None for a fork of its own.
         effects: what tools do that do not say it themselves, by their names and by patterns.
         effects_said: what of that people said where they forked this run or others of its agent; it is kept.
+        copied_from: the database of LangGraph that the run lies in, which is only read: its thread is copied into
+            `store` first. None where the run is in `store`.
+        goes_on_with: of a thread of LangGraph, the nodes that are to run next at that step; after an edit, or with
+            `as_node`, LangGraph may choose others. None of any other run.
     """
 
     store: Path
@@ -101,6 +107,8 @@ class ForkPlan:
     sweep: SweepFacts | None = None
     effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     effects_said: Mapping[str, ToolEffect] = field(default_factory=dict)
+    copied_from: Path | None = None
+    goes_on_with: tuple[str, ...] | None = None
 
     @property
     def by(self) -> WayBackIn:
@@ -116,9 +124,16 @@ class ForkPlan:
     def writers(self) -> tuple[Boundary, ...]:
         """What writes, which the fork denies unless it is allowed; what a tool does inside is left out.
 
-        So is what it cannot deny: see `unheld`.
+        So is what it cannot deny, unless somebody allowed that: see `unheld`.
         """
-        return tuple(row for row in self.boundary if row.effect == "write" and row.is_held and not row.is_inside)
+        rows = (row for row in self.boundary if row.effect == "write" and not row.is_inside)
+        return tuple(row for row in rows if row.is_held or (row.policy == "live" and row.rule.source != "default"))
+
+    @property
+    def holds_what_writes(self) -> bool:
+        """Whether all that is known to write goes by a rule: every tool's calls are seen, and no library hides any."""
+        is_seen = all(row.is_held for row in self.boundary if row.effect == "write")
+        return is_seen and not self.run.facts.unseen_libraries
 
     @property
     def unheld(self) -> tuple[Boundary, ...]:
@@ -191,33 +206,47 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
     """
     agent, by, terms = request.agent, request.by, request.terms
+    way: WayBackIn
     original = run if isinstance(run, Run) else source.run(run)
-    check_origin(source, original)
+    steps = source.steps(original.id)
+    if is_graph := is_thread(steps):
+        terms = graph_terms(terms)
+    if not (is_graph and is_in_database(original)):
+        check_origin(source, original)
     check_proven(source, original)
-    steps, edits = source.steps(original.id), request.edits_of(source, original)
+    edits = request.edits_of(source, original)
     calls = [edit for edit in edits if edit.target in CALLS]
     asked = _asked_step(request.step_of(source, original), calls)
+    if calls and is_graph:
+        raise UsageError("what a call of a graph came back with cannot be edited", hint="edit the state instead")
     if calls and by == "restore":
         raise UsageError(_ONLY_BY_REPLAY, hint="leave out --by restore")
     if calls:
         by, calls = "replay", list(with_recorded_values(source, original.id, steps, calls))
-    if terms.is_custom:
+    if is_graph:
+        if by == "replay":
+            raise UsageError("a graph goes on from a checkpoint: it is not re-entered by replay", hint="leave out --by")
+        kept, odd_step = beginning_of(original, steps, asked, edits)
+        known, state, odd = edit_channels(source.state(original.id, kept), edits)
+        way, code, problems = "restore", *plan_graph(original, agent)
+        problems += odd_step
+    elif terms.is_custom:
         by = _by_executor(by, calls)
         way, (code, problems) = by, plan_executor(original, agent, terms.executor)
     else:
         way, code, problems = _way(source, original, steps, asked, agent, by)
-    chosen = (
-        check_ended(source, original, steps, asked) if way == "replay" else check_step(source, original, steps, asked)
-    )
-    kept = 0 if chosen is None else last_kept(chosen, steps)
-    if calls:
-        kept = asked - 1
-    elif kept != asked:
-        problems += (f"step {asked} contains the steps up to {kept}: they are kept too",)
+    if not is_graph:
+        chosen = (check_ended if way == "replay" else check_step)(source, original, steps, asked)
+        kept = 0 if chosen is None else last_kept(chosen, steps)
+        if calls:
+            kept = asked - 1
+        elif kept != asked:
+            problems += (f"step {asked} contains the steps up to {kept}: they are kept too",)
     check_terms(terms, code, original, kept)
     if terms.is_mock and terms.script is not None:
         check_script(terms.script, recorded_answers(source, original))
-    known, state, odd = _edited(source, original, steps, asked, edits, kept=kept, way=way)
+    if not is_graph:
+        known, state, odd = _edited(source, original, steps, asked, edits, kept=kept, way=way)
     requests, odd_requests = with_recorded_requests(
         source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
     )
@@ -230,11 +259,14 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
     problems += (*_unrecorded(shown, boundary), *_not_held(original))
+    is_copied = is_graph and is_in_database(original)
     return ForkPlan(
-        store=source.path,
+        store=resolve_store_path(None) if is_copied else source.path,
+        copied_from=source.path if is_copied else None,
+        goes_on_with=tuple(map(str, steps[kept - 1].facts.next)) if is_graph else None,
         run=original,
         step=kept,
-        step_name="input" if not kept else steps[(asked if not calls else kept) - 1].name,
+        step_name="input" if not kept else steps[(kept if calls or is_graph else asked) - 1].name,
         name=request.name or None,
         edits=(*known, *calls, *requests),
         state=state,

@@ -30,7 +30,8 @@ class ForkRequest:
         edits: changes, applied in order.
         changes: new values by path of the state at that step, made before `edits`.
         agent: another entry point to run, `module:callable` or `path/file.py:callable`; None for the recorded one.
-        allow: names of what may run: the short form of the rule `live`.
+        allow: names of what may run: the short form of the rule `live`, said after `policy`. Where a person says both,
+            they stand in `policy` in the order of `written_rules`.
         policy: what it does with its calls; None for the defaults and what is configured.
         effects: what tools do that do not say it themselves, by their names: `read` or `write`. It is kept with the
             run, for later forks of it.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
 
 __all__ = [
+    "GRAPH",
     "MOCK",
     "PYTHON",
     "Terms",
@@ -50,6 +51,9 @@ _SECONDS: Final = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _BYTES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _ANSWERS: Final = frozenset({"answer", "error", "match"})
+
+GRAPH: Final = "langgraph"
+"""The executor that goes on with a graph from a checkpoint; a fork of a thread has no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,11 @@ class Terms:
     def is_custom(self) -> bool:
         """Whether an executor of somebody else's runs the agent."""
         return self.executor not in (PYTHON, MOCK)
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether the fork continues a LangGraph graph from one of its checkpoints."""
+        return self.executor == GRAPH
 
     def rows(self) -> list[tuple[str, str]]:
         """What differs from a plain fork, for people: `("limits", "5 m, 1,000 tokens")`."""

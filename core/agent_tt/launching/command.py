@@ -24,7 +24,7 @@ from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_V
 from agent_tt.launching.tools.named_after import held_paths, remember, unmatched_paths, unrecorded_tools
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
-from agent_tt.plugins import Plugins
+from agent_tt.plugins import told_elsewhere
 from agent_tt.recording.steps.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.file.locate import ENVIRONMENT as STORE_VARIABLE
@@ -290,23 +290,10 @@ def _remembered(
 def _unrecorded(store: Store, runs: Sequence[str]) -> list[str]:
     """What is to be said of tools; nothing where a run cannot be read, which is said where it is shown."""
     try:
-        with _plugins_told():
+        with told_elsewhere():
             return unrecorded_tools(store, runs)
     except AgentTTError:
         return []
-
-
-@contextmanager
-def _plugins_told() -> Iterator[None]:
-    """Say nothing of plug-ins that cannot be used while the block lasts: the program that was recorded has said it."""
-    import logging  # what else runs here needs none
-
-    log = logging.getLogger(Plugins.__module__)
-    before, log.disabled = log.disabled, True
-    try:
-        yield
-    finally:
-        log.disabled = before
 
 
 def _settled(store: Path, ids: Sequence[str], own: Sequence[str], code: int) -> tuple[tuple[Run, ...], tuple[str, ...]]:

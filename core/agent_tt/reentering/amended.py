@@ -229,11 +229,16 @@ class EditApplier(Link):
         return given, named
 
     def _is_past(self, amendment: Amendment, lane: str, signature: str) -> bool:
-        """Whether a lane is beyond what its fork kept: no recorded call of that part is left for it."""
+        """Whether a lane is beyond what its fork kept: no recorded call of that part is left for it.
+
+        To that part belong the calls of an edited step that were asked before what was edited, and that itself.
+        """
         if self._served is None:
             return True
-        upcoming = self._served.next_step(lane, signature)
-        return upcoming is None or upcoming > amendment.step
+        upcoming = self._served.next_call(lane, signature)
+        if upcoming is None:
+            return True
+        return upcoming.step > amendment.step and (upcoming.lane, upcoming.lane_seq) not in amendment.kept_calls
 
     # ------------------------------------------------------------ what is said
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Edit
+    from agent_tt.model import Call, Edit
 
 __all__ = ["Amendment", "Served"]
 
@@ -17,8 +17,8 @@ __all__ = ["Amendment", "Served"]
 class Served(Protocol):
     """What answers the calls of the process from a recording."""
 
-    def next_step(self, lane: str, signature: str) -> int | None:
-        """The step of the recorded call that stands next for a lane that asks; None where none is left."""
+    def next_call(self, lane: str, signature: str) -> Call | None:
+        """Give the recorded call that answers the next one of the lane that asks; None where none is left."""
 
     def refuse_edit(self, message: str, step: int | None) -> BaseException:
         """What to raise because an edit cannot be applied: the agent halts."""
@@ -40,6 +40,8 @@ class Amendment:
         run_id: the fork.
         places: where the edits of `states` stand among all that the fork has, by the same steps.
         request_places: the same of `requests`.
+        kept_calls: lanes and numbers of the calls of the step behind `step` that were given their recorded answer,
+            edited or not: they were asked before anything was changed. No edit of requests holds for them.
         answers: of those states that are conversations the id under which the provider keeps them, by the same steps.
     """
 
@@ -52,3 +54,4 @@ class Amendment:
     places: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     request_places: tuple[int, ...] = ()
     answers: Mapping[int, str] = field(default_factory=dict)
+    kept_calls: frozenset[tuple[str, int]] = frozenset()

@@ -13,6 +13,7 @@ from agent_tt.forking.editing.without_effect import keep_without_effect
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.store_work import store_at_work
 from agent_tt.reentering.amendment import Amendment, Served
+from agent_tt.reentering.past import served_in_edited_step
 from agent_tt.replaying.tape.full_history import course_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
         before = _before(source, course[index - 1].run.id, states) if states else {}
         if requests or states:
             answers = {at: _kept_as(source, course[index - 1].run.id, at) for at in states}
-            found.append(Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked, answers))
+            kept_calls = served_in_edited_step(source, fork) if requests else frozenset()
+            found.append(
+                Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked, answers, kept_calls)
+            )
     return tuple(found)
 
 

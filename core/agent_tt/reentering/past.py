@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.resuming.past import Past
 
-__all__ = ["read_prefix"]
+__all__ = ["read_prefix", "served_in_edited_step"]
 
 _STOPS: Final = STOPPED_BY_LIMIT | {"builtins:KeyboardInterrupt"}
 
@@ -92,6 +92,12 @@ def _templates(
         for call, pieces in asked
         if place_of(call) in changed or not any(_follows(call, edited) for edited in first)
     ]
+
+
+def served_in_edited_step(source: RunSource, run: Run) -> frozenset[tuple[str, int]]:
+    """Lanes and numbers of the calls of the step with edited calls that a fork answers from its parent's rows."""
+    edits = [edit for edit in run.edits if edit.target in CALLS]
+    return frozenset((call.lane, call.lane_seq) for call, _ in _templates(source, run, edits, set()))
 
 
 def _is_unanswered(call: Call) -> bool:

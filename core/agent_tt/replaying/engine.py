@@ -267,8 +267,8 @@ class Replay:
         """
         return self._halt(effect(what, target, site or _created_at(), _step_here()))
 
-    def next_step(self, lane: str, signature: str) -> int | None:
-        """The step of the recorded call that stands next for a lane that asks; None where none is left for it.
+    def next_call(self, lane: str, signature: str) -> Call | None:
+        """Give the recorded call that answers the next one of the lane that asks; None where none is left for it.
 
         Args:
             lane: its id.
@@ -276,7 +276,7 @@ class Replay:
         """
         with self._lock:
             along = self._matching.along(lane, signature)
-            return next((entry.call.step for entry in along.unserved() if entry.skipped_for is None), None)
+            return next((entry.call for entry in along.unserved() if entry.skipped_for is None), None)
 
     def next_denied(self, lane: str, signature: str) -> Call | None:
         """What stands next for a lane that asks this, if it was denied: by the guard of a fork, whose run it is."""

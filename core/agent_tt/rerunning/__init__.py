@@ -11,6 +11,7 @@ r"""Running a recorded agent again: where its beginning comes from, and what fol
 | `rerun` | one cell of that table: all that the process of an agent is told |
 | `launch`, `replay` | starting it, for a run that is filled and for a report |
 | `accepting` | going live from where the code has changed |
+| `routing` | which nodes of a graph run after an edit, asked before its fork is started |
 | `process` | the process itself: with which Python, where, in which environment |
 | `handle`, `ending` | what can be done with an agent that runs; how it ended |
 | `filling`, `filled` | the child's side of a run that is filled |

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from agent_tt.config import ToolEffect
     from agent_tt.forking.policy.answering import Asked
     from agent_tt.model import Call, Edit, Run, WayBackIn
     from agent_tt.replaying.report import ReplayReport
@@ -133,6 +134,7 @@ def fork(
     agent: str | None = None,
     allow: Iterable[str] = (),
     policy: Mapping[str, object] | None = None,
+    effects: Mapping[str, ToolEffect] | None = None,
     name: str | None = None,
     by: WayBackIn | None = None,
     accept_changes: bool = False,
@@ -174,11 +176,14 @@ def fork(
         mute: numbers of steps that are undone, as if they had never happened.
         store: the store that holds the run; else the one that this project uses.
         agent: another entry point, `module:callable` or `path/file.py:callable`; `path/file.py:__main__` is a script.
-        allow: names of writing tools that may run: the short form of `policy={name: "live"}`.
+        allow: names of writing tools that may run: the short form of `policy={name: "live"}`. Where `policy` says
+            something else of the same name, that holds.
         policy: what becomes of calls, by a tool's name, a pattern (`search_*`) or a boundary (`*llm`, `*read`,
             `*write`, `*http`, `*subprocess`, `*socket`): `live`, `recorded`, `recorded-or-ask`, `stub:JSON`,
             `error:Class: text`, `ask` or `deny`. It is stronger than what is configured; what writes is denied where
             nobody says more.
+        effects: what tools do that do not say it themselves, `read` or `write` by name. It is kept with the run, and
+            later forks of this agent know it.
         name: the new run's name; else `NAME/fork-N`.
         by: `restore` or `replay`; None chooses.
         accept_changes: where the agent runs from its beginning and asks something else than was recorded, because its
@@ -209,6 +214,7 @@ def fork(
     from contextlib import closing
 
     from agent_tt.forking.editing.written import call_edits, request_edits
+    from agent_tt.forking.effects_said import checked_effects
     from agent_tt.forking.plan import plan_fork
     from agent_tt.forking.policy.policies import configured_policy, written_rules
     from agent_tt.forking.request import ForkRequest
@@ -230,8 +236,8 @@ def fork(
             *(Edit("mute", "", target="step", step=number) for number in mute),
         ),
         agent=agent,
-        allow=tuple(allow),
-        policy=configured_policy().with_all(written_rules((), policy or {})),
+        policy=configured_policy().with_all(written_rules(allow, policy or {})),
+        effects=checked_effects(effects or {}),
         name=name,
         by=by,
         accept_changes=accept_changes,

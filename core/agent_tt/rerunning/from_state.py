@@ -68,6 +68,9 @@ class FromState:
             sys.path.insert(0, run.code.root)
         terms = terms_of(run)
         overrides = {key: decode(value) for key, value in terms.overrides.items()}
+        if terms.is_graph:
+            self._go_on_with_graph(overrides)
+            return
         if terms.is_custom:
             self._run_by_executor(terms.executor, overrides)
             return
@@ -78,6 +81,12 @@ class FromState:
         start = bind_entry(entry, module, overrides)
         state = rebuild_state(store.state(run.id, run.fork_step or 0), module)
         run_entry(start, state)
+
+    def _go_on_with_graph(self, overrides: dict[str, object]) -> None:
+        module = self._imported(parse_entry_point(self._run.code.entry or ""))
+        from agent_tt.langgraph.forked import run_graph
+
+        run_graph(self._store, self._run, module, overrides)
 
     def _imported(self, entry: EntryPoint) -> ModuleType:
         sys.argv = [entry.location]

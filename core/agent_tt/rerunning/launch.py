@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEntryPoint, UsageError
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.entry.code import program_facts
 from agent_tt.model import AgentCode, ErrorInfo, NewFork, NewRun
 from agent_tt.model.facts import ResumedFacts, RunFacts
@@ -17,6 +18,7 @@ from agent_tt.rerunning.ending import NO_ENTRY
 from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.process import start_agent
 from agent_tt.rerunning.rerun import Rerun
+from agent_tt.sources import open_source
 from agent_tt.store import open_patiently
 from agent_tt.store.file.provenance import check_made_here
 from agent_tt.temporary import temporary_file
@@ -53,8 +55,11 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
         UsageError: there is no folder for temporary files.
         StoreUnreadable: the run could not be written.
     """
-    check_made_here(plan.store, plan.run)
+    if plan.copied_from is None:
+        check_made_here(plan.store, plan.run)
     plan.check_held()
+    if plan.terms.is_graph:
+        plan = _in_its_store(plan)
     if plan.accepts_changes:
         plan = from_where_it_changed(plan)
 
@@ -79,6 +84,32 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
     run = replace(plan.run, metadata={**plan.run.metadata, **RunFacts.effects.entry({**plan.effects})})
     launch = _Launch(plan.store, run, begins, "edited", begin, unstarted="failed")
     return launch.start(asked, interpreter=plan.code.interpreter, folder=plan.code.cwd, limits=plan.terms.limits)
+
+
+def _in_its_store(plan: ForkPlan) -> ForkPlan:
+    """The same fork of a thread that lies in the store that the fork is written to: a database's is copied.
+
+    Raises:
+        InvalidEntryPoint: LangGraph is not installed here.
+    """
+    if plan.copied_from is None:
+        return plan
+    checkpoint = _checkpoint_id(plan)
+    try:
+        from agent_tt.langgraph.taking_in import take_in_thread
+    except ModuleNotFoundError as error:
+        raise InvalidEntryPoint(str(error), hint="a thread is forked by the Python that has LangGraph") from error
+    run_id, step = take_in_thread(plan.store, plan.copied_from, plan.run.origin["thread"], checkpoint)
+    with closing(open_patiently(plan.store)) as store:
+        copy = store.run(run_id)
+        run = replace(copy, code=plan.run.code)
+        state = apply_edits(store.state(run_id, step), plan.edits)
+    return replace(plan, run=run, step=step, state=state, copied_from=None)
+
+
+def _checkpoint_id(plan: ForkPlan) -> str:
+    with closing(open_source(plan.copied_from or plan.store)) as source:
+        return source.steps(plan.run.id)[plan.step - 1].facts.checkpoint_id or ""
 
 
 def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> RunHandle:
@@ -162,7 +193,14 @@ def _new_run(plan: ForkPlan) -> NewRun:
     """What the fork is before its agent says anything: what its parent was."""
     parent = plan.run
     facts = program_facts(parent, plan.code)
-    own = (RunFacts.fork_terms, RunFacts.fork_sweep, RunFacts.edits_without_effect, RunFacts.asked_unrecorded)
+    own = (
+        RunFacts.langgraph_thread,
+        RunFacts.langgraph_early_writes,
+        RunFacts.fork_terms,
+        RunFacts.fork_sweep,
+        RunFacts.edits_without_effect,
+        RunFacts.asked_unrecorded,
+    )
     for fact in own:  # the parent's
         facts.pop(fact.key, None)
     facts.pop(RunFacts.process.key, None)  # its own says which it is; until then it is none of the recorded one's runs

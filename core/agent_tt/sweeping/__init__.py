@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from agent_tt.config import ToolEffect
     from agent_tt.model import Run, WayBackIn
     from agent_tt.sweeping.matrix import Matrix
 
@@ -41,6 +42,7 @@ def sweep(
     jobs: int = 1,
     outcomes: Iterable[str] = (),
     allow: Iterable[str] = (),
+    effects: Mapping[str, ToolEffect] | None = None,
     by: WayBackIn | None = None,
     accept_changes: bool = False,
     overrides: Mapping[str, object] | None = None,
@@ -82,7 +84,8 @@ def sweep(
         jobs: how many runs are under way at a time.
         outcomes: what is asked of each run: a path of its last state (`answer`), or an expression about its last
             step (`budget < 0 and not error`), in which `state.` may be left out.
-        allow: names of writing tools that may run in every run.
+        allow: names of writing tools that may run in every run, unless `policies` says something else of them.
+        effects: what tools do that do not say it themselves, `read` or `write` by name; kept with the runs.
         by: `restore` or `replay`; None chooses.
         accept_changes: as of `agent_tt.fork`.
         overrides: what the agents are told beside their state, by name.
@@ -109,6 +112,7 @@ def sweep(
     from contextlib import closing
 
     from agent_tt.codec.encode import encode
+    from agent_tt.forking.effects_said import checked_effects
     from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
     from agent_tt.store import open_store
@@ -146,7 +150,14 @@ def sweep(
     terms, executor_axis = with_executors(said, executors, seed)
     definition = Definition(
         axes=axes_of([*axes, *executor_axis]),
-        fork=ForkRequest(step=step, allow=tuple(allow), by=by, accept_changes=accept_changes, terms=terms),
+        fork=ForkRequest(
+            step=step,
+            allow=tuple(allow),
+            effects=checked_effects(effects or {}),
+            by=by,
+            accept_changes=accept_changes,
+            terms=terms,
+        ),
         samples=samples,
         jobs=jobs,
         outcomes=tuple(outcomes),

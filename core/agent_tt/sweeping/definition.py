@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import Damaged, UsageError
+from agent_tt.forking.effects_said import checked_effects
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import MOCK, PYTHON, Terms, terms_in
 from agent_tt.model.facts import TermFacts
@@ -141,6 +142,7 @@ class Definition:
             "jobs": self.jobs,
             "outcomes": list(self.outcomes),
             "allow": list(self.fork.allow),
+            **({"effects": dict(self.fork.effects)} if self.fork.effects else {}),
             "by": self.fork.by,
             "accept_changes": self.fork.accept_changes or None,
             "terms": self.fork.terms.to_mapping(),
@@ -175,6 +177,7 @@ def definition_of(kept: Mapping[str, Wire]) -> Definition:
             fork=ForkRequest(
                 step=_whole(kept.get("step")),
                 allow=tuple(text for text in _listed(kept.get("allow")) if isinstance(text, str)),
+                effects=checked_effects(_named(kept.get("effects"))),
                 by=_way(kept.get("by")),
                 accept_changes=kept.get("accept_changes") is True,
                 terms=_terms(kept.get("terms")),
@@ -198,11 +201,15 @@ def _axis(facts: Wire) -> Axis:
 
 
 def _terms(kept: Wire) -> Terms:
-    return terms_in(TermFacts(kept if isinstance(kept, dict) else {}))
+    return terms_in(TermFacts(_named(kept)))
 
 
 def _listed(kept: Wire) -> list[Wire]:
     return kept if isinstance(kept, list) else []
+
+
+def _named(kept: Wire) -> Mapping[str, Wire]:
+    return kept if isinstance(kept, dict) else {}
 
 
 def _whole(kept: Wire) -> int | None:

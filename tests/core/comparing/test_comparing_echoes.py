@@ -45,3 +45,11 @@ def test_other_words_arguments_types_and_values_outside_of_messages_are_changes(
         before, after = {"messages": [ANSWER]}, {"messages": [changed, RESULT]}
         assert len(paths(before, after)) == 2
     assert paths({"note": None, "messages": []}, {"messages": [RESULT]}) == ["note", "messages[0]"]
+
+
+def test_what_a_framework_keeps_in_a_state_for_itself_is_shown_only_where_nothing_else_differs() -> None:
+    before = {"log": [1], "__langgraph__": {"channel_versions": {"log": "1"}}}
+    after = {"log": [1, 2], "__langgraph__": {"channel_versions": {"log": "2"}}}
+    assert paths(before, after) == ["log[1]"]
+    assert paths(before, {**after, "log": [1]}) == ["__langgraph__.channel_versions.log"]
+    assert paths({"a": before}, {"a": after}) == ["a.log[1]", "a.__langgraph__.channel_versions.log"]

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import agent_tt
+from agent_tt.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -150,6 +153,11 @@ def test_a_fork_is_refused_unless_each_of_them_is_allowed(recorded: Project) -> 
     planned = recorded.agent_tt("fork", "agent", "--at", "1", "--dry-run").out
     assert "`charge` was asked for once and is not recorded: a fork runs it live" in planned
     assert "it does not start unless charge is allowed: nothing records it" in planned
+    (row,) = [line for line in planned.splitlines() if line.startswith("charge (nothing records it)")]
+    assert "not held" in row
+    assert "deny" not in row
+    shape = json.loads(recorded.agent_tt("fork", "agent", "--at", "1", "--allow", "lookup", "--dry-run", "--json").out)
+    assert shape["unheld"] == ["charge"]
     assert charges(recorded) == ["7"]
     done = recorded.agent_tt("fork", "agent", "--at", "1", "--allow", "lookup", "--allow", "charge", "--allow", "note")
     assert done.code == 0, done.err
@@ -176,3 +184,18 @@ def test_what_is_said_to_read_runs_and_later_forks_know_it(recorded: Project) ->
     (note,) = [call for step in fork["steps"] for call in step["calls"] if call["name"] == "note"]
     assert note["effect"] == "read"
     assert policies("--effect", "lookup=write") == {"lookup": "deny", "charge": "deny", "note": "live"}
+
+
+def test_code_says_what_a_tool_does_and_a_rule_is_stronger_than_what_is_allowed(recorded: Project) -> None:
+    store = recorded.store_path
+    with pytest.raises(UsageError, match="read or write, not 'reads'"):
+        agent_tt.fork("agent", 1, store=store, effects={"charge": "reads"})  # type: ignore[dict-item]
+    with pytest.raises(UsageError, match="charge: a tool that nothing records"):
+        agent_tt.fork("agent", 1, store=store, effects={"lookup": "read"}, allow=["charge"], policy={"charge": "deny"})
+    said = {"lookup": "read", "charge": "read", "note": "read"}
+    done = agent_tt.fork("agent", 1, store=store, effects=said).result()  # type: ignore[arg-type]
+    assert done.facts.effects == said
+    refused = recorded.agent_tt(
+        "sweep", "agent", "--at", "1", "--samples", "2", "--effect", "lookup=write", "--dry-run"
+    )
+    assert "lookup: a tool that nothing records" in refused.told

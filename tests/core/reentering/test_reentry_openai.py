@@ -266,6 +266,22 @@ def test_messages_are_removed_and_steps_muted(tmp_path: Any):
         assert agent.bodies == []
 
 
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("target", ["answers", "results"])
+def test_an_edited_call_is_asked_as_it_was_and_later_requests_are_edited(tmp_path: Any, step: int, target: str):
+    edits = {"answers": {f"{step}": [{"name": "look", "arguments": {"n": 9}}]}, "results": {f"{step}.2.euros": 90}}
+    with recorded(tmp_path, BARE) as agent:
+        fork = agent.forked("agent", system="Be long.", **{target: edits[target]})
+        assert (fork.status, fork.error) == ("succeeded", None)
+        assert {body["messages"][0]["content"] for body in agent.bodies} == {"Be long."}
+        assert fork.facts.edits_without_effect == ()
+        agent.bodies.clear()
+        agent.check_replay(fork)
+        again = agent.forked(fork.id, step, model="gpt-5")
+        assert (again.status, again.error) == ("succeeded", None)
+        assert {(body["model"], body["messages"][0]["content"]) for body in agent.bodies} == {("gpt-5", "Be long.")}
+
+
 def test_forks_of_forks_and_other_programs_go_on_as_they_say(tmp_path: Any):
     with recorded(tmp_path, BARE) as agent:
         said, _ = agent.end(step=0, changes={"messages[1].content": "look elsewhere"})
@@ -288,6 +304,20 @@ def test_forks_of_forks_and_other_programs_go_on_as_they_say(tmp_path: Any):
         body = agent.bodies[0]["messages"]
         assert ([turn["content"] for turn in body[:2]], len(body)) == (["Be long.", "second"], 8)
         agent.check_replay(third)
+
+
+def test_an_answer_and_all_later_requests_are_edited_in_one_fork(tmp_path: Any):
+    with recorded(tmp_path, BARE) as agent:
+        look = [{"name": "look", "arguments": {"n": 9}}]
+        first = agent.forked("agent", answers={"1": look}, system="Be long.")
+        assert [body["messages"][0]["content"] for body in agent.bodies] == ["Be long."] * 2
+        agent.bodies.clear()
+        agent.check_replay(first)
+        second = agent.forked(first.id, answers={"2": look}, model="gpt-5")
+        assert {(body["messages"][0]["content"], body["model"]) for body in agent.bodies} == {("Be long.", "gpt-5")}
+        agent.bodies.clear()
+        agent.check_replay(second)
+        assert agent.bodies == []
 
 
 def test_an_agent_that_keeps_no_list_has_its_requests_rewritten(tmp_path: Any):

@@ -107,7 +107,14 @@ def test_cells_are_the_product_and_the_last_axis_changes_first() -> None:
 def test_a_definition_comes_back_from_what_is_kept_of_it() -> None:
     definition = Definition(
         (TEMPERATURES, Axis("policy", "pay", ("live", "deny"))),
-        fork=ForkRequest(3, allow=("book",), by="replay", accept_changes=True, terms=Terms(executor="mock", seed=7)),
+        fork=ForkRequest(
+            3,
+            allow=("book",),
+            effects={"look": "read", "pay": "write"},
+            by="replay",
+            accept_changes=True,
+            terms=Terms(executor="mock", seed=7),
+        ),
         samples=2,
         jobs=4,
         outcomes=("budget < 0", "answer"),
@@ -125,6 +132,8 @@ def test_a_definition_comes_back_from_what_is_kept_of_it() -> None:
         {"axes": [{"kind": "eval", "place": "a", "values": [1, 2]}]},
         {"axes": [{"kind": "set", "place": "a[", "values": [1, 2]}]},
         {"axes": [{"kind": "set", "place": "a", "values": [1, 2]}], "outcomes": ["budget <"]},
+        {"axes": [{"kind": "set", "place": "a", "values": [1, 2]}], "effects": {"pay": "reads"}},
+        {"axes": [{"kind": "set", "place": "a", "values": [1, 2]}], "effects": {"pay": ["read"]}},
         {"axes": [{"kind": "set", "place": str(n), "values": list(range(99))} for n in range(99)]},
         {"axes": [{"kind": "set", "place": "a", "values": [1, 2]}], "samples": 10**12},
         {"axes": [{"kind": "set", "place": "a", "values": [NESTED, 2]}]},

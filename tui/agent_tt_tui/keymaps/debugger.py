@@ -126,6 +126,15 @@ ASK_AND_ACT = Group(
     "Ask and act",
     (
         Command("diff.base", "diff_base", ("d",), "Compare against the next base", footer="diff against", rank=80),
+        Command(
+            "state.pending",
+            "apply_pending",
+            ("ctrl+w",),
+            "Apply pending writes of LangGraph to the state of this step; again: show it as it was kept",
+            footer="pending writes",
+            rank=81,
+            fleeting=True,
+        ),
         Command("diff.other", "diff_other", ("D",), "Compare against any state of any run, also of another file"),
         Command(
             "blame.open",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry.entry_source import read_entry_source
+from agent_tt.forking.terms import GRAPH
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.recording.runs.process_runs import process_of
@@ -72,6 +73,8 @@ class CodePlan:
     @property
     def way_back_in(self) -> str:
         """How the agent gets there, in words: `main(state=…) gets the edited state`."""
+        if self.executor == GRAPH:
+            return "the graph goes on from the checkpoint, edited by update_state"
         if self.executor is not None:
             return f"the executor {self.executor} gets the input and the edited state"
         if self.way == "replay":

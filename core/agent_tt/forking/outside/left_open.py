@@ -150,7 +150,7 @@ class LeftOpen(Link):
                 patch.undo()
 
     def _patches(self, module: ModuleType, refuse: Refuse) -> list[Patch]:
-        """What is replaced in a module."""
+        """List what is replaced in a module."""
         if module.__name__ == "os":
             return [
                 Patch(module, name, functools.partial(self._over_write, refuse, place))

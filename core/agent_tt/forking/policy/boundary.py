@@ -83,7 +83,14 @@ class Boundary:
     @property
     def is_held(self) -> bool:
         """Whether a fork can do anything about its calls. It cannot where nothing records them: they just run."""
-        return not self.is_unrecorded and not self.kept_by
+        return not self.why_not_held
+
+    @property
+    def why_not_held(self) -> str:
+        """Why a fork can do nothing about its calls, in a few words; "" where it can."""
+        if self.is_unrecorded:
+            return "nothing records it"
+        return "not all its calls are seen" if self.kept_by else ""
 
     @property
     def is_unrecorded(self) -> bool:

@@ -58,7 +58,7 @@ def written_rules(allow: Iterable[str], policy: Mapping[str, object]) -> list[tu
     """What a program says of a fork's policy.
 
     Args:
-        allow: names of what may run.
+        allow: names of what may run; what `policy` says of the same name is stronger.
         policy: words by name, as they are written (`ask`, `stub:{"paid": true}`), or a `Rule`.
 
     Raises:

@@ -121,6 +121,7 @@ def _is_about_forks(request: ForkRequest) -> bool:
     """Whether the command line says anything of forks; what is configured does not count."""
     policy = request.policy
     is_typed = policy is not None and any(rule.source == "you" for _, rule in policy.said())
+    is_typed = is_typed or bool(request.allow or request.effects)
     return bool(request.edits or request.agent or request.terms.to_mapping() or is_typed)
 
 

@@ -101,7 +101,7 @@ def _print(terminal: Terminal, found: StateDiff, names: tuple[str, str], new: Wi
     shown = without_echoes(found.old, new, found)
     print_rows(terminal, DiffRows(shown, nested=True).lay_out(terminal.columns))
     if len(shown) < len(found):
-        more = f"{len(found) - len(shown)} more say the same in another way (null, order of keys, spaces): --json"
+        more = f"{len(found) - len(shown)} more are left out (LangGraph's own, null, order of keys, spaces): --json"
         terminal.line(Cell(more, "muted"))
     for remark in found.remarks():
         terminal.line(Cell(terminal.safe(remark), "muted"))

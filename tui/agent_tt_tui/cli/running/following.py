@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui.cli.effects import effects_shape, print_summary, unrecorded_tools
@@ -51,8 +51,10 @@ def follow(
 
 def let_go(options: Options, handle: RunHandle) -> None:
     """Let an agent run on by itself, and write which run it fills."""
+    from agent_tt.sources import open_source
+
     handle.detach()
-    with options.source() as source:
+    with closing(open_source(handle.store)) as source:
         run = source.run(handle.run_id)
     if options.as_json:
         write_json(run_shape(run))
@@ -86,9 +88,10 @@ def tell_end(options: Options, handle: RunHandle, *, effects: bool) -> bool:
         AgentTTError: what the agent failed with.
     """
     from agent_tt.comparing.runs.without_effect import edits_without_effect
+    from agent_tt.sources import open_source
 
     handle.wait()
-    with options.source() as source:
+    with closing(open_source(handle.store)) as source:
         run = source.run(handle.run_id)
         unmade = edits_without_effect(run) if effects else ()
         if options.as_json:

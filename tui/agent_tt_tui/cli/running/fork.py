@@ -90,7 +90,7 @@ def command(
     --json: the new run, as in `runs`, with effects, held_back and unrecorded, as in `show --effects`,
             notes: [text] and edits_without_effect: [{target, path, step, call, reason}];
             with --dry-run {run, step, name, by, entry, file, line, function, way_back_in,
-            edits, boundary, expected, terms, problems}
+            edits, boundary, unheld: [name], expected, terms, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.forking.plan import plan_fork
 
@@ -102,7 +102,8 @@ def command(
     elif dry_run:
         _print_plan(options.terminal(), plan)
     else:
-        ask_for_trust(options, plan.store, plan.run, trust=trust)
+        if plan.copied_from is None:
+            ask_for_trust(options, plan.store, plan.run, trust=trust)
         return _run(options, plan, hold=hold, detach=detach, strict=strict)
     return 0
 
@@ -129,7 +130,7 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: RunHandle, *, asks: bool
 
     entry = terminal.safe(plan.code.entry)
     with closing(open_source(plan.store)) as source:
-        kept = source.run(handle.run_id).fork_step or 0  # earlier than was planned where changes were accepted
+        kept = source.run(handle.run_id).fork_step or 0  # another than was planned where changes were accepted
         terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {kept}"), "strong"), f"  {entry}")
         print_changes(terminal, changes_of(plan.edits))
         for problem in plan.problems:
@@ -148,8 +149,8 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: RunHandle, *, asks: bool
 
 
 def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
-
-    where = plan.code.entry if plan.code.file is None else f"{plan.code.file}:{plan.code.line} {plan.code.function}"
+    line = "" if plan.code.line is None else f":{plan.code.line}"
+    where = plan.code.entry if plan.code.file is None else f"{plan.code.file}{line} {plan.code.function}"
     if plan.code.is_script:
         where = str(plan.code.file or plan.code.entry)
     rows = [
@@ -158,6 +159,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
         ("will run", where + ("  (changed since it was recorded)" if plan.code.changed else "")),
         ("new run", plan.name or f"{plan.run.name}/fork-N"),
         *([("answered", f"{counted(plan.answered, 'call')} from the recording")] if plan.answered else []),
+        *_graph_rows(plan),
         *plan.terms.rows(),
         ("expected", _expected(plan.expected)),
         *(("note", problem) for problem in plan.problems),
@@ -169,7 +171,27 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
     print_changes(terminal, changes_of(plan.edits))
     terminal.line()
     _print_boundary(terminal, plan)
-    terminal.line(Cell("Nothing was run.", "muted"))
+    terminal.line(Cell("Nothing was run." if plan.goes_on_with is None else "No node was run.", "muted"))
+
+
+def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
+    """Of a thread of LangGraph: where its copy lies, and which nodes run next."""
+    if plan.goes_on_with is None:
+        return []
+    from agent_tt.errors import AgentTTError
+    from agent_tt.rerunning.routing import next_after_edit
+
+    rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
+    rows.append(("next", _nodes(plan.goes_on_with)))
+    try:
+        after = next_after_edit(plan)
+    except AgentTTError as error:
+        return [*rows, ("then next", f"not known: {error.message}. {error.hint}".strip())]
+    return rows if after is None else [*rows, ("then next", f"{_nodes(after)}, once the state is edited")]
+
+
+def _nodes(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nothing: the graph has ended"
 
 
 def _expected(expected: Expected) -> str:
@@ -208,9 +230,7 @@ def _print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
 
 def _what_is_known(row: Boundary) -> str:
     """What it does, as far as that is known."""
-    if not row.is_held:
-        return "not all its calls are seen" if row.kept_by else "nothing records it"
-    return "writes" if row.effect == "write" else row.kind
+    return row.why_not_held or ("writes" if row.effect == "write" else row.kind)
 
 
 def _policy_cell(terminal: Terminal, plan: ForkPlan, row: Boundary) -> Cell:
@@ -219,4 +239,6 @@ def _policy_cell(terminal: Terminal, plan: ForkPlan, row: Boundary) -> Cell:
         return Cell("mock", "muted")
     if row.follows_caller:
         return Cell("as its caller", "muted")
+    if row in plan.unheld:
+        return Cell("not held", "changed")
     return Cell(terminal.short(row.rule.text, _LONGEST), _ROLES.get(row.policy, "changed"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.request import ForkRequest
     from agent_tt.model import Edit
 
-__all__ = ["edit_options", "policy_options", "takes_request", "terms_options"]
+__all__ = ["edit_options", "effect_option", "policy_options", "takes_request", "terms_options"]
 
 _EDITS: Final = (
     ("set", "PATH=VALUE", "Change the state first; VALUE is JSON."),
@@ -68,6 +70,15 @@ def _muted(text: str) -> Edit:
 edit_options = gathering("edits", _EDITS, _edit)
 """What is changed; a command gets `edits`, in the order of the command line."""
 
+effect_option = click.option(
+    "--effect",
+    "effects",
+    multiple=True,
+    metavar="TOOL=EFFECT",
+    help="What a tool does that does not say it itself: read or write. Kept for later forks.",
+)
+"""What tools do; a command gets `effects`."""
+
 policy_options = with_options(
     click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write: short for --policy TOOL=live."),
     click.option(
@@ -78,13 +89,7 @@ policy_options = with_options(
         help="What to do with the calls of a tool, a pattern, or of *llm, *read, *write, *http, *subprocess, *socket:"
         " live, recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
     ),
-    click.option(
-        "--effect",
-        "effects",
-        multiple=True,
-        metavar="TOOL=EFFECT",
-        help="What a tool does that does not say it itself: read or write. Kept for later forks.",
-    ),
+    effect_option,
 )
 """What becomes of calls."""
 
@@ -96,6 +101,11 @@ terms_options = with_options(
     click.option(
         "--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Pass the agent a setting; VALUE is JSON."
     ),
+    click.option("--as-node", metavar="NODE", help="Of a LangGraph thread: the node that the edited state comes from."),
+    click.option(
+        "--resume", metavar="VALUE", help="Of a LangGraph thread: the answer to its question; JSON, or a text."
+    ),
+    click.option("--reuse-answers", is_flag=True, help="Of a LangGraph thread: answer as it was answered then."),
     click.option("--stop-at", metavar="STEP", type=click.IntRange(min=1), help="Stop when this step has ended."),
     click.option("--time-limit", metavar="TIME", help="Stop after 30s, 5m or 1h30m."),
     click.option("--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop after that many tokens."),
@@ -150,6 +160,8 @@ def _request(params: dict[str, Any]) -> ForkRequest:
     from agent_tt.forking.terms import terms_from
 
     step, edits = params.pop("step", None), params.pop("edits", [])
+    if "overrides" in params:
+        params["overrides"] = (*params["overrides"], *_said_to_graph(params))
     if inputs := params.pop("inputs", ()):
         step, edits = "0", [*edits, *_edits_of_input(step, inputs)]
     allow = params.pop("allow", ())
@@ -166,6 +178,19 @@ def _request(params: dict[str, Any]) -> ForkRequest:
         terms=terms_from(**{name: params.pop(name) for name in _TERMS if name in params}),
         **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes") if name in params},
     )
+
+
+def _said_to_graph(params: dict[str, Any]) -> list[str]:
+    """What a graph is told, as overrides."""
+    if "as_node" not in params:  # the command takes no threads; its --resume is one of its own
+        return []
+    node, answer, again = params.pop("as_node"), params.pop("resume"), params.pop("reuse_answers")
+    said = [] if node is None else [f"as_node={json.dumps(node)}"]
+    if answer is not None:
+        with suppress(ValueError):
+            answer = json.loads(answer)
+        said.append(f"resume={json.dumps(answer)}")
+    return [*said, "reuse_answers=true"] if again else said
 
 
 def _effect(text: str) -> tuple[str, ToolEffect]:

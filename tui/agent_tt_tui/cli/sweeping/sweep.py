@@ -10,7 +10,7 @@ import click
 
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, gathering, write_json
 from agent_tt_tui.cli.running.following import stopped_as_by_ctrl_c
-from agent_tt_tui.cli.running.fork_options import takes_request
+from agent_tt_tui.cli.running.fork_options import effect_option, takes_request
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
 from agent_tt_tui.cli.sweeping.sweep_shapes import matrix_shape, sweep_plan_shape, sweep_shape
 from agent_tt_tui.cli.sweeping.sweep_text import Progress, print_beginning, print_list, print_matrix, print_plan
@@ -65,6 +65,7 @@ def _axis(kind: str, text: str) -> Axis:
 @click.option("--by", type=click.Choice(["restore", "replay"]), help="How each agent gets to the step.")
 @click.option("--accept-changes", is_flag=True, help="Where the changed code asks something else, go live from there.")
 @click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write in every run; others are denied.")
+@effect_option
 @click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Pass the agents a setting, in JSON.")
 @click.option("--stop-at", metavar="STEP", type=click.IntRange(min=1), help="Stop each run when this step has ended.")
 @click.option("--time-limit", metavar="TIME", help="Stop each run after 30s, 5m or 1h30m.")

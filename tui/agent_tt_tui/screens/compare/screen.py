@@ -9,6 +9,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.comparing.runs.call_changes import call_changes
 from agent_tt.comparing.runs.without_effect import edits_without_effect
+from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
@@ -226,7 +227,7 @@ class CompareScreen(CommandScreen[None]):
                 both = zip(self._sides, (row.a, row.b), strict=True)
                 calls = call_changes(*(source.calls(run.id, step) for (source, run), step in both))
             states = [source.state(run.id, step) for (source, run), step in zip(self._sides, at, strict=True)]
-            changes = compare_states(*states)
+            changes = compare_states(*map(without_bookkeeping, states))
         except AgentTTError as error:
             trouble = error.message
         if not worker.is_cancelled:

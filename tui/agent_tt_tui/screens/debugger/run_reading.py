@@ -214,7 +214,10 @@ class RunReading:
     def _read_steps(self) -> None:
         while (wish := self._steps.take()) is not None:
             base = choose(self._model, wish.number, wish.base, wish.other)
-            view = self._model.load(wish.number, base.step, base.other)
+            view = self._model.load(wish.number, base.step, base.other, pending=base.kind == "pending")
+            if base.kind == "pending" and not view.changes and view.error is None:
+                base = choose(self._model, wish.number, None, wish.other)
+                view = self._model.load(wish.number, base.step, base.other)
             rows = DiffRows(view.changes)
             rows.lay_out(wish.columns)
             own = None if base.other is not None else view.base

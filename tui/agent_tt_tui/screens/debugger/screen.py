@@ -17,6 +17,7 @@ from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
 from agent_tt_tui.screens.debugger.features.marks import Marks
 from agent_tt_tui.screens.debugger.features.oddities import Oddities
 from agent_tt_tui.screens.debugger.features.pdb import Pdb
+from agent_tt_tui.screens.debugger.features.pending_writes import PendingWrites
 from agent_tt_tui.screens.debugger.features.playing import Playing
 from agent_tt_tui.screens.debugger.features.related import Related
 from agent_tt_tui.screens.debugger.features.watches import Watches
@@ -98,6 +99,7 @@ class DebuggerScreen(CommandScreen[None]):
             Oddities(self.time, past, self.find),
             SelectedWrites(self.time),
             DiffBase(self.time),
+            PendingWrites(self.time),
             Marks(self.time),
             Inspecting(self.time),
             self.editing,

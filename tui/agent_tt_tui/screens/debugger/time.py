@@ -115,6 +115,9 @@ class Time(Feature):
         if message.view.number != self.number:
             return
         self._stop_waiting()
+        if self.base == "pending" and message.base.kind != "pending":
+            self.base = None
+            self.screen.say("no write is pending after this step: the state is as it was kept")
         self.view = message.view
         self.panes.scrubber.show_step(self.number)
         self.panes.diff.show(message.view, message.base, message.rows, message.columns, message.between)

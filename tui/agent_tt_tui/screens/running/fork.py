@@ -11,6 +11,7 @@ from textual.worker import get_current_worker
 from agent_tt import samples
 from agent_tt.errors import AgentTTError, StoreNotFound, Untrusted
 from agent_tt.forking.entry.code_by_executor import executors_for
+from agent_tt.forking.graphs import is_thread
 from agent_tt.forking.terms import MOCK, PYTHON
 from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_fork
@@ -22,7 +23,7 @@ from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import DialogRows
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
-from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, stub_of, why_fixed, with_stub
+from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, stub_of, why_fixed, why_not_denied, with_stub
 from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.fork_form import ForkCost, ForkFacts
@@ -77,6 +78,7 @@ class ForkDialog(Dialog[RunHandle]):
         """The last plan that there was: what can be chosen stays at hand while a choice does not fit."""
         self._executors: tuple[str, ...] = (PYTHON, MOCK)
         self._starting = False
+        self._asks_for_graph = run.code.entry is None
         self._next_name = ""
 
     def compose_content(self) -> ComposeResult:
@@ -128,6 +130,9 @@ class ForkDialog(Dialog[RunHandle]):
             wrong = (error.message, error.hint)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._planned, setup, plan, wrong)
+            if self._asks_for_graph and plan is None and is_thread(self._source.steps(self._run.id)):
+                self._asks_for_graph = False
+                self.app.call_from_thread(self._ask_for_agent, "the graph: module:graph or path/file.py:graph")
 
     def _planned(self, setup: ForkSetup, plan: ForkPlan | None, wrong: tuple[str, str]) -> None:
         if setup == self.setup:
@@ -175,7 +180,7 @@ class ForkDialog(Dialog[RunHandle]):
             if plan is None or self.query_one(ActionRow).busy:
                 return self.query_one(ActionRow).trouble[0] or "still working out what will run"
             if plan.unheld:
-                return f"nothing records {plan.unheld[0].name}, so it cannot be denied: allow it first"
+                return f"{why_not_denied(plan.unheld[0])}: allow it first"
         if command_id in {"fork.policy_previous", "fork.policy_next"}:
             if entry is not None:
                 return why_fixed(plan, entry) if plan is not None else "fix what is wrong first"
@@ -304,14 +309,13 @@ class ForkDialog(Dialog[RunHandle]):
 
     def _picked(self, choice: str) -> None:
         if choice == _TYPE_ANOTHER:
-            prompt = PromptDialog(
-                "Run what",
-                detail="module:callable or path/file.py:callable",
-                value=self.setup.agent or self._run.code.entry or "",
-            )
-            self.ask(prompt, self._picked)
+            self._ask_for_agent("module:callable or path/file.py:callable")
         elif choice:
             self._choose(replace(self.setup, agent=choice if choice != self._run.code.entry else None))
+
+    def _ask_for_agent(self, detail: str) -> None:
+        value = self.setup.agent or self._run.code.entry or ""
+        self.ask(PromptDialog("Run what", detail=detail, value=value), self._picked)
 
     def action_run(self) -> None:
         """Start the fork."""

@@ -129,13 +129,17 @@ class RunModel:
             overview.add(self.source.steps(self.run.id, start, start + 8 * PAGE))
         return start <= overview.scanned < self.last
 
-    def load(self, number: int, base: int | None = None, other: OtherState | None = None) -> StepView:
+    def load(
+        self, number: int, base: int | None = None, other: OtherState | None = None, *, pending: bool = False
+    ) -> StepView:
         """Read one step with its state, what changed, and its calls.
 
         Args:
             number: The step; 0 is the input.
             base: The step to compare with; by default the one before on the same track.
             other: A state to compare with instead.
+            pending: Whether what was written since is applied (see `RunSource.pending_state`), and the state before
+                that is what it is compared with.
         """
         with self._reading:
             run, source = self.run, self.source
@@ -151,6 +155,9 @@ class RunModel:
                 if other is not None:
                     base, state = other.step, self._states.get(number)
                     changes = tuple(compare_states(other.state, state))
+                elif pending:
+                    base, state = number, source.pending_state(run.id, number)
+                    changes = tuple(compare_states(self._states.get(number), state))
                 else:
                     before = self._states.get(base) if base is not None else None
                     state = self._states.get(number)

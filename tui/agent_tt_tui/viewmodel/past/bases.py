@@ -1,4 +1,4 @@
-"""What a step's state is compared with: the bases that `d` goes through."""
+"""What a step's state is compared with: the bases that `d` goes through, and itself before its pending writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
     from agent_tt_tui.viewmodel.past.other_state import OtherState
 
-BaseKind = Literal["previous", "mark", "parent", "lane", "other"]
+BaseKind = Literal["previous", "mark", "parent", "lane", "other", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ def bases(model: RunModel, number: int, other: OtherState | None = None) -> list
 
 def choose(model: RunModel, number: int, wanted: BaseKind | None, other: OtherState | None = None) -> Base:
     """The base of the wanted kind, or the usual one where that step has none of it."""
+    if wanted == "pending":
+        return Base("pending", number, "before pending writes", "pending")
     there = bases(model, number, other)
     return next((base for base in there if base.kind == wanted), there[0])
 
@@ -70,7 +72,7 @@ def choose(model: RunModel, number: int, wanted: BaseKind | None, other: OtherSt
 def following(model: RunModel, number: int, current: BaseKind | None, other: OtherState | None = None) -> Base:
     """The base that comes after the current one, in turn."""
     there = bases(model, number, other)
-    at = there.index(choose(model, number, current, other))
+    at = there.index(choose(model, number, None if current == "pending" else current, other))
     return there[(at + 1) % len(there)]
 
 

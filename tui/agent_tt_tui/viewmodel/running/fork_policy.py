@@ -39,6 +39,12 @@ def why_fixed(plan: ForkPlan, row: Boundary) -> str | None:
     return None
 
 
+def why_not_denied(row: Boundary) -> str:
+    """Why a fork cannot deny a tool whose calls it cannot hold."""
+    what = f"not all calls of {row.name} are seen" if row.kept_by else f"nothing records {row.name}"
+    return f"{what}, so it cannot be denied"
+
+
 def next_word(plan: ForkPlan, row: Boundary, direction: int) -> tuple[ForkPlan, str]:
     """The plan with the policy to the right (1) or left (-1) of a row's, and why one was passed over.
 

@@ -13,7 +13,7 @@ from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, cut_start, show, width
-from agent_tt_tui.viewmodel.running.fork_policy import what_it_does
+from agent_tt_tui.viewmodel.running.fork_policy import what_it_does, why_not_denied
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.will_run import LABEL
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import Word
+    from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
 
@@ -60,6 +61,8 @@ class ForkFacts(RowWidget):
             kept = f"{fmt.counted(plan.step, 'step')} not rerun"
             row.column("start", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
             way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
+            if plan.goes_on_with is not None:
+                way = f"next {', '.join(plan.goes_on_with) or 'nothing'}; {way}"
             return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
             row.column("will run", LABEL, styles.muted)
@@ -126,7 +129,7 @@ class ForkCost(RowWidget):
         plan = self.plan
         if plan is None:
             return []
-        unheld = [f"nothing records {clean(row.name)}, so it cannot be denied: allow it to fork" for row in plan.unheld]
+        unheld = [f"{clean(why_not_denied(row))}: allow it to fork" for row in plan.unheld]
         return [*unheld, *plan.problems]
 
     def _writers(self) -> list[tuple[Word, list[str]]]:
@@ -153,14 +156,21 @@ class ForkCost(RowWidget):
     def _policy(self, policy: Word, names: list[str], columns: int, styles: Palette) -> Row:
         row, glyphs = self.new_row(), look_of(self).glyphs
         if not names:
-            row.add(f"{glyphs.well} ", styles.well).add("no recorded tool writes", styles.text)
-            is_all = self.plan is None or not any(each.is_unrecorded for each in self.plan.boundary)
-            return row.add("; others that write are denied", styles.muted) if is_all else row
+            return none_writes(row, self.plan, columns, styles, glyphs)
         word = what_it_does(policy)
         verb = f" write{'s' if len(names) == 1 else ''}: "
         row.add("! ", styles.changed_mark)
         row.add(show(", ".join(names), columns - row.cells - len(verb) - len(word), glyphs.cut), styles.strong)
         return row.add(verb, styles.text).add(word, styles.failed if policy == "live" else styles.text)
+
+
+def none_writes(row: Row, plan: ForkPlan | None, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
+    """Say that no recorded tool writes: with a tick only where nothing that writes may run unseen."""
+    if plan is None or plan.holds_what_writes:
+        row.add(f"{glyphs.well} ", styles.well).add("no recorded tool writes", styles.text)
+        return row.upto("; others that write are denied", columns, styles.muted)
+    row.add("! ", styles.changed_mark).add("no recorded tool writes", styles.text)
+    return row.upto("; what nothing records is not held", columns, styles.text)
 
 
 def _named(entry: Boundary) -> str:

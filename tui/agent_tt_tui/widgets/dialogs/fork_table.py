@@ -34,6 +34,7 @@ _SEEN: Final = 5
 _EXPECTED: Final = 8
 _GAP: Final = 2
 _WORDS: Final = ("live", "recorded", "stub", "ask", "deny")
+_NOT_HELD: Final = "not held"
 _POLICIES: Final = sum(len(word) + 2 for word in _WORDS)
 _WRITES: Final = "writes"
 _ROOMY: Final = 88
@@ -161,11 +162,12 @@ class ForkTable(RowList[FormRow]):
         if plan is not None and why_fixed(plan, entry) is not None:
             row.add(" as its caller" if entry.follows_caller else "[mock]", styles.muted)
             return
-        for word in _WORDS if policy_at + _POLICIES <= width else (entry.policy,):
-            if word != entry.policy:
+        words, chosen = _words(entry)
+        for word in words if policy_at + _POLICIES <= width else (chosen,):
+            if word != chosen:
                 row.add(f" {word} ", styles.faint)
             else:
-                row.add(f"[{word}]", styles.failed if word == "deny" else styles.strong)
+                row.add(f"[{word}]", styles.failed if word in ("deny", _NOT_HELD) else styles.strong)
         self._tail(row, entry, width, styles)
 
     def _tail(self, row: Row, entry: Boundary, width: int, styles: Palette) -> None:
@@ -218,6 +220,13 @@ class ForkTable(RowList[FormRow]):
         if setting.id == "by" and self._plan is not None:
             return f"{self._plan.by} ({setting.default})"
         return setting.default
+
+
+def _words(entry: Boundary) -> tuple[tuple[str, ...], str]:
+    """What can be chosen for a row, and what is: a tool whose calls a fork cannot hold can only be let run."""
+    if entry.is_held:
+        return _WORDS, entry.policy
+    return ("live", _NOT_HELD), "live" if entry.policy == "live" else _NOT_HELD
 
 
 def _listed_edits(plan: ForkPlan | None) -> list[tuple[Edit, Change]]:

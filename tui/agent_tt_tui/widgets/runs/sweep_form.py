@@ -11,6 +11,7 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import clean, show
+from agent_tt_tui.widgets.dialogs.fork_form import none_writes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,5 +137,5 @@ class SweepCost(RowWidget):
         groups.append(("varied", sorted(clean(name) for name in varied)))
         said = [f"{', '.join(names)} {word}" for word, names in groups if names]
         if not said:
-            return row.add(f"{glyphs.well} ", styles.well).add("no recorded tool writes", styles.text)
+            return none_writes(row, plan.first, columns, styles, glyphs)
         return row.add("! ", styles.changed_mark).upto(f"writes: {'; '.join(said)}", columns, styles.text)

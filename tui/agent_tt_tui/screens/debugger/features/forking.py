@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.forking.graphs import is_in_database
+from agent_tt.sources import open_source
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.running.fork import ForkDialog
@@ -34,8 +36,9 @@ class Forking(DebuggerFeature):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why nothing can be forked."""
-        del command_id
-        if self.model.source.read_only:
+        if command_id == "sweep.open" and self.model.source.read_only:
+            return "this file is only read: no sweep of its runs can be kept in it"
+        if self.model.source.read_only and not is_in_database(self.model.run):
             return "this file is only read: its runs cannot be forked, nor its states edited"
         return None
 
@@ -63,6 +66,9 @@ class Forking(DebuggerFeature):
         """Watch a fork that was started beside its original."""
         # The edits live on in the fork, which shows them.
         self._editing.action_undo_edits()
-        source = self.model.source
+        source, run = self.model.source, self.model.run
+        if is_in_database(run):  # its thread was copied to where the fork is
+            source = open_source(handle.store)
+            run = source.run(source.run(handle.run_id).parent or "")
         fork = source.run(handle.run_id)
-        self.screen.app.push_screen(CompareScreen(source, self.model.run, source, fork, handle))
+        self.screen.app.push_screen(CompareScreen(source, run, source, fork, handle))
