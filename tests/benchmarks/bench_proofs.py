@@ -1,6 +1,6 @@
 """What the proofs of rows cost: this checkout beside another one, and beside itself without digests, in turns.
 
-    git worktree add /tmp/before ca3b58e
+    git worktree add /tmp/before 9fde217  # the commit before the first proof
     python tests/benchmarks/bench_proofs.py /tmp/before [--rounds 9] [--steps 300]
 
 Each round starts one process for each of the three, the first of them in turn, that records runs on its own and says
@@ -8,9 +8,8 @@ how much time of the processor a step with one call took (the system's on its be
 not), and how large the file became. Recorded are: steps with a call through the store's own interface (`store`), an
 agent under `record` with a tool and a state (`agent`), and a loop of the real OpenAI SDK against a server on the
 loopback interface (`http`), whose own time is in it; each with commits that are forced to the disk (`full`) and that
-are not (`normal`). What is printed is the middle of the rounds, and of their ratios round by round: `now/before` is all
-that has changed since the other checkout, `proofs` is what this one takes more than it would if no row and no part of
-one were hashed.
+are not (`normal`). Of every step its quickest round counts: `now/before` is all that has changed since the other
+checkout, `proofs` is what this one takes more than it would if no row and no part of one were hashed.
 """
 
 from __future__ import annotations
