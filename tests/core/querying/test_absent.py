@@ -67,6 +67,7 @@ def test_paths_that_are_like_it_are_offered_or_what_there_is(path: str, hint: st
     ("state", "hint"),
     [
         ({"t": {"$type": "tuple", "$v": [{"goal": 1}]}}, "Did you mean t[0].goal?"),
+        ({"a": {"goals": 1, "goal_": 2, "goal1": 3}}, "Did you mean a.goals or a.goal_?"),
         ({"p": {"$type": "dict", "$v": [["goal", 1], [7, 2]]}}, "Did you mean p.goal?"),
         ({"p": {"$type": "dict", "$v": [[7, {"goal": 1}]]}}, "The state has p."),
         ({"l": [*[0] * 49, {"goal": 1}]}, "Did you mean l[49].goal?"),

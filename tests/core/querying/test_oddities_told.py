@@ -263,6 +263,7 @@ def test_steps_that_cost_far_more_than_is_usual(
             "growing 1 8: what is sent grew from 800 to 4,000 tokens"
         ]),
         ([800, 1_600, 1_500, 2_500, 2_400, 3_400, 3_300, 4_000], []),
+        ([800, 1_600, 1_500, 2_500, 2_400, 3_400, 3_300, 3_600, 4_000], []),
     ],
 )  # fmt: skip
 def test_what_is_sent_growing_with_every_step(sent: list[int | None], expected: list[str]) -> None:

@@ -270,6 +270,7 @@ def test_what_cannot_be_read_ends_the_way_and_is_said():
     found = blame_value(source, "run", "x", 3)
     assert (found.writes, found.more) == ((), True)
     assert found.trail.ends == "who wrote it cannot be read: step 2 of run is damaged"
+    assert [(link.step, link.path, link.value) for link in found.trail.links] == [(3, "x", 2)]
     newest = blame_value(source, "run", "y", 3)
     assert [(write.step, write.old, write.new) for write in newest.writes] == [(3, 5, 6)]
     assert newest.more

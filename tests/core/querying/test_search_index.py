@@ -107,6 +107,22 @@ def test_a_text_of_a_step_that_was_over_late_is_shown_where_it_first_stands(stor
     finder.close()
 
 
+def test_the_chosen_runs_alone_are_searched_also_where_they_are_many(
+    store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [begin(store, name, 2, f"work {name}") for name in ("a", "b", "c", "d", "e")]
+    for writer in runs:
+        writer.finish("succeeded")
+    chosen = [writer.run_id for writer in runs[::2]]
+    finder = Finder(store, use_index=True, folder=folder)
+    assert len(finder.found(parse("work"), None, by="step").hits) == 10
+    for most in (32, 2, 1):
+        monkeypatch.setattr(lookup, "_MOST_RANGES", most)
+        found = finder.found(parse("work"), chosen, by="step").hits
+        assert sorted((hit.run, hit.step) for hit in found) == sorted((run, step) for run in chosen for step in (1, 2))
+    finder.close()
+
+
 def test_texts_that_repeat_are_kept_once(store: SqliteStore, folder: Path) -> None:
     writer = store.begin_run(NewRun("run"), {"count": 0})
     for number in range(1, 50):
