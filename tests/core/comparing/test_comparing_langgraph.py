@@ -58,3 +58,31 @@ def test_all_branches_of_a_thread_stand_in_one_table(tmp_path: Path) -> None:
         two = agent_tt.compare(oldest.id, row.run.id, store=path)
         assert (row.shared, row.diverged_at, row.because) == (two.shared, two.diverged_at, two.because)
         assert (row.only_base, row.only_run) == (len(two.only_a), len(two.only_b))
+
+
+def test_an_edit_of_the_state_stands_alone_and_the_nodes_that_follow_beside_each_other(tmp_path: Path) -> None:
+    builder = StateGraph(graphs.Log)
+    for name in ("decide", "left", "right"):
+        builder.add_node(name, graphs.says(name))
+    builder.add_edge(START, "decide")
+    builder.add_conditional_edges("decide", lambda state: state["topic"], ["left", "right"])
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as checkpointer:
+        graph = builder.compile(checkpointer=checkpointer)
+        graph.invoke({"log": [], "topic": "left"}, graphs.thread("a"))
+        before = next(each for each in graph.get_state_history(graphs.thread("a")) if each.next == ("left",))
+        edited = graph.update_state(before.config, {"topic": "right"}, as_node="decide")
+        graph.invoke(None, edited)
+    with closing(agent_tt.open_source(path)) as source:
+        fork, first = source.runs()
+        names = {run.id: {step.number: step.name for step in source.steps(run.id)} for run in (first, fork)}
+    for one, other, kind, told in (
+        (first.id, fork.id, "only_b", "it went to left in A, to right in B"),
+        (fork.id, first.id, "only_a", "it went to right in A, to left in B"),
+    ):
+        found = agent_tt.compare(one, other, store=path)
+        edit, parted = (row for row in found.rows if row.kind != "same")
+        assert (edit.kind, parted.kind) == (kind, "different")
+        assert names[fork.id][edit.a or edit.b or 0] == "update"
+        assert {names[one][parted.a or 0], names[other][parted.b or 0]} == {"left", "right"}
+        assert (found.diverged_at, found.because) == (edit.a or edit.b, told)

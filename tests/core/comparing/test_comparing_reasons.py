@@ -193,6 +193,16 @@ def test_what_a_person_edited_is_named(edits: tuple[Edit, ...], text: str, where
     assert explain_edits(run, of_b=False) == Reason("edit", text, 5, 5, where, 2, 1)
 
 
+def test_an_edit_that_both_forks_have_is_no_reason() -> None:
+    limit, goal = Edit("set", "limit", 3, 20), Edit("set", "goal", "win", "play")
+    one, other = (
+        Run(name, name, "succeeded", 0, fork_step=5, edits=edits)
+        for name, edits in (("a", (limit, goal)), ("b", (limit,)))
+    )
+    assert explain_edits(one, other) == Reason("edit", "state edited at goal", 5, 5, "goal", "play", "win")
+    assert explain_edits(other, one) is None
+
+
 def test_without_edits_that_anything_came_of_none_is_a_reason() -> None:
     assert explain_edits(Run("f", "f", "succeeded", 0, fork_step=5)) is None
     edits = (Edit("set", "goal", 2, 1),)

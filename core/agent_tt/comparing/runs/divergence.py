@@ -45,19 +45,35 @@ def reasons_to_part(
     began = None if shared else explain_input(_input_changes(a, b))
     found = [began, _first_question(a, b, rows, parting)]
     if parting is not None:
-        row = rows[parting]
-        found += [_ending(a, b, row) or _swap(a, b, rows, parting, moved) or _explain(a, b, row)]
+        acted = _first_act(a, b, rows, parting)
+        row = rows[acted]
+        found += [_ending(a, b, row) or _swap(a, b, rows, acted, moved) or _explain(a, b, row)]
         found += _made_by_people(a, b, shared)
     return tuple(reason for reason in found if reason is not None)
 
 
+def _first_act(a: RunView, b: RunView, rows: Sequence[Row], parting: int) -> int:
+    """The row of the first difference that an agent made; that where they part, if all that differs are edits."""
+    for index in range(parting, len(rows)):
+        row = rows[index]
+        if row.kind not in ("same", "pending") and not any(
+            number is not None and side.by_number[number].facts.is_edit for side, number in ((a, row.a), (b, row.b))
+        ):
+            return index
+    return parting
+
+
 def _made_by_people(a: RunView, b: RunView, shared: int) -> Iterator[Reason | None]:
     # Edits count where they are the last thing before the runs went their own ways.
-    for side in (a, b):
-        if side.run.parent and side.run.fork_step == shared:
-            yield explain_edits(side.run, of_b=side is b)
+    for side, other in ((a, b), (b, a)):
+        if _is_forked_at(side, shared):
+            yield explain_edits(side.run, other.run if _is_forked_at(other, shared) else None, of_b=side is b)
     if shared:
         yield explain_code(a.run, b.run)
+
+
+def _is_forked_at(side: RunView, step: int) -> bool:
+    return side.run.parent is not None and side.run.fork_step == step
 
 
 def _first_question(a: RunView, b: RunView, rows: Sequence[Row], parting: int | None) -> Reason | None:

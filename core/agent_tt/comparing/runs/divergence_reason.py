@@ -195,9 +195,16 @@ def explain_input(changes: Sequence[Change]) -> Reason | None:
     return Reason("input", text, 0, 0, first.path, first.old, first.new)
 
 
-def explain_edits(run: Run, *, of_b: bool = True) -> Reason | None:
-    """Name what a person edited: `state edited at messages[0], budget`, `edited: model`; None if nothing."""
-    edits = edits_made(run)  # what nothing came of is not a reason
+def explain_edits(run: Run, beside: Run | None = None, *, of_b: bool = True) -> Reason | None:
+    """Name what a person edited: `state edited at messages[0], budget`, `edited: model`; None if nothing.
+
+    Args:
+        run: The fork.
+        beside: A fork at the same step: edits that both have are no reason.
+        of_b: Whether the fork is run B.
+    """
+    both = () if beside is None else edits_made(beside)
+    edits = [edit for edit in edits_made(run) if edit not in both]  # what nothing came of is not a reason
     if not edits:
         return None
     first = edits[0]

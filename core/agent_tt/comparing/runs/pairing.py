@@ -43,7 +43,8 @@ def pair_moves(
 
     The lanes are matched (`agent_tt.comparing.steps.lane_alignment`) and each two aligned at the least cost
     (`agent_tt.comparing.steps.alignment`). Where a lane diverges for the first time, and each run did something else
-    there, the two moves stand side by side, which costs as much as each alone.
+    there, the two moves stand side by side, which costs as much as each alone. An edit of the state before them stands
+    alone: it is nothing that the other run did otherwise.
 
     Args:
         a: The moves of the one run, in order.
@@ -86,14 +87,22 @@ def _pair_lane(
     parted = False
     for from_a, to_a, from_b, to_b in gaps(pairs, len(a), len(b)):
         if not parted and from_a < to_a and from_b < to_b:
-            yield Couple(a[from_a], b[from_b], names)
-            from_a, from_b, parted = from_a + 1, from_b + 1, True  # noqa: PLW2901  # these two are said
+            did_a, did_b = _behind_edits(a, from_a, to_a), _behind_edits(b, from_b, to_b)
+            yield from (Couple(move, None, names) for move in a[from_a:did_a])
+            yield from (Couple(None, move, names) for move in b[from_b:did_b])
+            yield Couple(a[did_a], b[did_b], names)
+            from_a, from_b, parted = did_a + 1, did_b + 1, True  # noqa: PLW2901  these are said
         yield from (Couple(move, None, names) for move in a[from_a:to_a])
         yield from (Couple(None, move, names) for move in b[from_b:to_b])
         parted = parted or from_a < to_a or from_b < to_b
         if to_a < len(a):
             yield Couple(a[to_a], b[to_b], names)
             parted = parted or a[to_a].did != b[to_b].did
+
+
+def _behind_edits(moves: Sequence[Move], start: int, stop: int) -> int:
+    """The index of the first move in a stretch that is no edit of the state; of its first one if all are."""
+    return next((index for index in range(start, stop) if not moves[index].is_edit), start)
 
 
 def _in_order(couples: Sequence[Couple]) -> list[Couple]:

@@ -76,6 +76,11 @@ class Move:
         return self.step.number
 
     @property
+    def is_edit(self) -> bool:
+        """Whether it only edited the state, from outside of the agent."""
+        return self.step.facts.is_edit
+
+    @property
     def title(self) -> str:
         """What it is called in a few words: its first tool, else its name."""
         return self.alike[2][0][1] if self.alike[2] else self.step.name

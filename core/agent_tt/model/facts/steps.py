@@ -40,3 +40,8 @@ class StepFacts(Facts):
         LIST,
         "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
     )
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether no node of a graph made it: the state was edited, or copied, with LangGraph's `update_state`."""
+        return self.source in ("update", "fork")

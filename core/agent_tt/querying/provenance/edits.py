@@ -41,7 +41,7 @@ def edited_calls(source: RunSource, run_id: str) -> dict[tuple[int, int], tuple[
 
 def is_updated(source: RunSource, run_id: str, step: int) -> bool:
     """Whether a step is one in which LangGraph's state was changed from outside of the graph."""
-    return any(each.facts.source in ("update", "fork") for each in source.steps(run_id, step, step + 1))
+    return any(each.facts.is_edit for each in source.steps(run_id, step, step + 1))
 
 
 def _edits(source: RunSource, run_id: str) -> Iterator[tuple[Edit, int, str]]:

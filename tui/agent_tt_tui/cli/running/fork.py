@@ -178,16 +178,20 @@ def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
     """Of a thread of LangGraph: where its copy lies, and which nodes run next."""
     if plan.goes_on_with is None:
         return []
+    rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
+    rows.append(("next", "; ".join([_nodes(plan.goes_on_with), *_next_once_edited(plan)])))
+    return rows
+
+
+def _next_once_edited(plan: ForkPlan) -> list[str]:
     from agent_tt.errors import AgentTTError
     from agent_tt.rerunning.routing import next_after_edit
 
-    rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
-    rows.append(("next", _nodes(plan.goes_on_with)))
     try:
         after = next_after_edit(plan)
     except AgentTTError as error:
-        return [*rows, ("then next", f"not known: {error.message}. {error.hint}".strip())]
-    return rows if after is None else [*rows, ("then next", f"{_nodes(after)}, once the state is edited")]
+        return [f"once the state is edited not known: {error.message}. {error.hint}".strip()]
+    return [] if after is None else [f"once the state is edited {_nodes(after)}"]
 
 
 def _nodes(names: tuple[str, ...]) -> str:
