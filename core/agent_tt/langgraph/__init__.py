@@ -14,6 +14,7 @@ agent-tt imports it.
 | `values` | values as LangGraph's serializer writes them, as wire values and back |
 | `taking_in` | copying a thread of a LangGraph database into a store, for a fork of it |
 | `past` | the thread that a fork goes on with: read from a run, kept in memory from there on |
+| `message_ids` | the ids of a fork's messages, recorded for its replay |
 | `forked` | going on with a graph from a checkpoint, in the process of a fork |
 | `importing` | copying threads of a LangGraph database |
 | `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |

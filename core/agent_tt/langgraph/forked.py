@@ -19,6 +19,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.langgraph.message_ids import same_message_ids
 from agent_tt.langgraph.past import ForkedThread, ForkSaver
 from agent_tt.langgraph.values import compared
 from agent_tt.model import NewRun
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
-    from agent_tt.protocols import Store
+    from agent_tt.protocols import RunSource
     from agent_tt.recording.steps.recorded_step import RecordedStep
 
 __all__ = ["AS_NODE", "RESUME", "REUSE", "run_graph"]
@@ -46,7 +47,7 @@ _MODE: Final = "checkpoints"
 _CONFIG: Final[dict[str, Any]] = {"configurable": {"thread_id": ForkedThread.id}}
 
 
-def run_graph(store: Store, run: Run, module: ModuleType, told: Mapping[str, object]) -> None:
+def run_graph(store: RunSource, run: Run, module: ModuleType, told: Mapping[str, object]) -> None:
     """Run the graph that a fork names, from the checkpoint that is forked.
 
     Args:
@@ -74,7 +75,10 @@ def run_graph(store: Store, run: Run, module: ModuleType, told: Mapping[str, obj
     edited = store.state(run.id, step)
     values = _edits(graph, saver, thread.saved.state, edited if isinstance(edited, dict) else {})
     live: dict[str, object] = {}
-    with Recording(NewRun(run.name, run.code), live, store=None, durability="full") as recording:
+    with (
+        Recording(NewRun(run.name, run.code), live, store=None, durability="full") as recording,
+        same_message_ids(run.code.root),
+    ):
         if values or told.get(AS_NODE) is not None:
             with recording.step("update") as taken:
                 _update(graph, values, cast("str | None", told.get(AS_NODE)))
@@ -111,7 +115,7 @@ async def _awaited(given: Any) -> Any:
     return await given
 
 
-def _check_delta(store: Store, run: Run, thread: ForkedThread) -> None:
+def _check_delta(store: RunSource, run: Run, thread: ForkedThread) -> None:
     """Refuse a fork of a fork with delta channels: what was written between two snapshots is gone."""
     parent = store.run(run.parent or "")
     said = StepFacts(thread.saved.extra).checkpoint_metadata

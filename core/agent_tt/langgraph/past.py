@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.langgraph.writes import Write
     from agent_tt.model import Step
-    from agent_tt.protocols import Store
+    from agent_tt.protocols import RunSource
 
 __all__ = ["ForkSaver", "ForkedThread"]
 
@@ -51,7 +51,7 @@ class ForkedThread:
 
     id = "forked"
 
-    def __init__(self, store: Store, run: str, last: int, *, answers: bool = False) -> None:
+    def __init__(self, store: RunSource, run: str, last: int, *, answers: bool = False) -> None:
         self._store, self._run = store, run
         self._own: dict[tuple[str, str], Saved] = {}
         self.entries: dict[str, dict[str, Entry]] = {}

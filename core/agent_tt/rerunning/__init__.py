@@ -18,6 +18,7 @@ r"""Running a recorded agent again: where its beginning comes from, and what fol
 | `from_state`, `from_recording` | the two beginnings |
 | `replayed` | the child's side of a replay |
 | `run_again` | starting the agent as it was started; tracebacks that begin in its code |
+| `handed_state` | starting one that is handed its state: by its entry point, a graph, or an executor |
 
 `agent_tt.sweeping` and `agent_tt.bisecting` stand on it: each fork of theirs is a fork of this package.
 """

@@ -94,7 +94,7 @@ class FromRecording:
             stack.enter_context(patched_again(run.facts.patched, root))
             stack.enter_context(guarded(partial(answered_again, engine), root=root, rules=Rules(passes=engine.passes)))
             try:
-                run_again(engine.tape, self._state, tell=partial(self._filled.refuse_held, self.broke_off))
+                run_again(store, engine.tape, self._state, tell=partial(self._filled.refuse_held, self.broke_off))
             finally:
                 if not engine.is_halted:
                     end_program()  # recorded too, as when the run began

@@ -105,6 +105,7 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
     which = 0 if RunFacts.command.is_in(run.metadata) else 1  # of others the replay puts a recording around all
     try:
         with (
+            contextlib.closing(open_source(Path(rerun.store))) as past,
             told_of_exit(left_at_once),
             amending(amendments, replay, partial(_note_edit, replay), which=which),
             same_screen(check.recorded_output if rerun.debug_at is None else None),
@@ -113,7 +114,7 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
             _debugging(replay, rerun.debug_at),
         ):
             try:
-                run_again(replay.tape, state, rerun.arguments, tell)
+                run_again(past, replay.tape, state, rerun.arguments, tell)
             finally:
                 # An agent that was halted may only not have come to it.
                 for path in unmatched_again(run.metadata) if not replay.is_halted else ():

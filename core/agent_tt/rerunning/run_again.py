@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.checks import envelopes
 from agent_tt.forking.entry.entry_point import parse_entry_point
-from agent_tt.forking.entry.entry_run import bind_entry, import_entry, run_entry
-from agent_tt.forking.entry.rebuild import rebuild_state, stand_in_for_main
-from agent_tt.intercepting.run_handoff import while_importing
+from agent_tt.forking.entry.entry_run import run_entry
+from agent_tt.forking.entry.rebuild import stand_in_for_main
 from agent_tt.launching.again import finish_again, prepare_again
 from agent_tt.launching.start_again import command_of, start_program
+from agent_tt.rerunning.handed_state import hand_state, import_agent, is_handed_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,17 +25,23 @@ if TYPE_CHECKING:
     from agent_tt.forking.entry.entry_point import EntryPoint
     from agent_tt.forking.entry.entry_run import Entry
     from agent_tt.launching.tools.outside_tools import Held
+    from agent_tt.protocols import RunSource
     from agent_tt.replaying.tape.tape import Tape
 
 __all__ = ["run_again", "without_own_frames"]
 
 
 def run_again(
-    tape: Tape, state: Wire, arguments: tuple[str, ...] = (), tell: Callable[[Held], None] | None = None
+    source: RunSource,
+    tape: Tape,
+    state: Wire,
+    arguments: tuple[str, ...] = (),
+    tell: Callable[[Held], None] | None = None,
 ) -> None:
     """Start the agent as it was started when it was recorded: from its state, else as the program that it was.
 
     Args:
+        source: where the run is; asked for more than the recording only of a run whose agent is handed its state.
         tape: the recording.
         state: the state that it began with.
         arguments: what a program is given in place of what it was given then.
@@ -46,26 +52,23 @@ def run_again(
     if root is not None and root not in sys.path:
         sys.path.insert(0, root)
     prepare_again(run.metadata, root, tell)
-    command = command_of(run.metadata)
-    if run.code.restore is None and command is not None:
+    command, is_handed = command_of(run.metadata), is_handed_state(run)
+    if command is not None and not is_handed:
         start_program(command, Path(script) if isinstance(script, str) else None, arguments or command.arguments)
         return
-    if text is None:
+    if text is None and not is_handed:
         raise InvalidEntryPoint(
             f"{run.name} did not record which function or script ran it, so it cannot be run again",
             hint="record it with `agent-tt record -- python …`, or call agent_tt.record inside a function",
         )
-    entry = parse_entry_point(text)
-    sys.argv = [entry.location, *arguments]
-    with while_importing(entry.location):
-        module = import_entry(entry, root)
+    module = import_agent(run, arguments)
     if _was_script(tape):
         stand_in_for_main(module)
     finish_again(run.metadata, module)
-    if run.code.restore is None:
-        run_entry(_without_state(entry, module), None)
+    if is_handed:
+        hand_state(source, run, module, state)
     else:
-        run_entry(bind_entry(entry, module), rebuild_state(state, module))
+        run_entry(_without_state(parse_entry_point(text or ""), module), None)
 
 
 def _was_script(tape: Tape) -> bool:

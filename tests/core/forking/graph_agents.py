@@ -8,6 +8,7 @@ import urllib.request
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
@@ -146,16 +147,17 @@ def charge(cents: int) -> str:
 
 
 def _model(state: Chat) -> dict[str, Any]:
-    if any(message.type == "tool" for message in state["messages"]):
-        return {"messages": [AIMessage("done", id="a2")]}
-    asked: Any = [{"name": "charge", "args": {"cents": 5}, "id": "c1"}]
-    return {"messages": [AIMessage("", id="a1", tool_calls=asked)]}
+    """Ask for the tool, then say so; LangChain gives the answers their ids."""
+    is_paid = any(message.type == "tool" for message in state["messages"])
+    asked: Any = [] if is_paid else [{"name": "charge", "args": {"cents": 5}, "id": "c1"}]
+    answer = AIMessage("done" if is_paid else "", tool_calls=asked)
+    return {"messages": [GenericFakeChatModel(messages=iter([answer])).invoke(state["messages"])]}
 
 
 def _report(_state: Chat) -> dict[str, Any]:
     """Tell a server, past every tool, and go on where that is not let."""
     try:
-        with urllib.request.urlopen(os.environ["SERVER"], b"charged", timeout=20) as answer:
+        with urllib.request.urlopen(os.environ["SERVER"], b"charged", timeout=0.2) as answer:
             said = answer.read().decode()
     except Exception as error:
         said = type(error).__name__

@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
+import agent_tt
 from agent_tt.comparing import compare
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
 from agent_tt.forking.plan import plan_fork
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from fork_here import Listener
 
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.model import Run, Step
+    from agent_tt.model import Call, Run, Step
 
 pytestmark = pytest.mark.warm("langgraph.graph", "langgraph.checkpoint.sqlite", "langchain_core.messages")
 
@@ -132,6 +133,13 @@ def after(steps: list[Step], name: str) -> int:
 def names(desk: Desk, run: Run) -> list[str]:
     """The fork's own steps."""
     return [step.name for step in desk.steps(run.id)[run.fork_step :]]
+
+
+def calls_of(desk: Desk, run: Run) -> list[Call]:
+    """The calls of the fork's own steps."""
+    with closing(open_source(desk.store)) as source:
+        steps = source.steps(run.id)[run.fork_step or 0 :]
+        return [call for step in steps for call in source.calls(run.id, step.number)]
 
 
 def setting(path: str, value: Any, op: Any = "set") -> list[Edit]:
@@ -330,13 +338,45 @@ def test_under_deny_no_tool_writes_and_nothing_leaves(desk: Desk, listener: List
     denied = desk.fork(at, "paying")
     assert desk.ran() == []
     assert listener.heard() == 0
-    with closing(open_source(desk.store)) as source:
-        calls = [call for step in desk.steps(denied.id)[at:] for call in source.calls(denied.id, step.number)]
-    assert [call.status for call in calls if call.name == "charge"] == ["denied"]
+    assert [call.status for call in calls_of(desk, denied) if call.name == "charge"] == ["denied"]
     allowed = desk.fork(at, "paying", allow=("charge",))
     assert desk.ran() == ["charge"]
     assert listener.heard() == 0
     assert allowed.status == "succeeded"
+
+
+def test_forks_of_graphs_are_replayed_offline_as_recorded(
+    desk: Desk, listener: Listener, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SERVER", f"http://127.0.0.1:{listener.port}")
+    steps = desk.record("paying", {"messages": [("user", "pay")]})
+    at = after(steps, "__start__")
+    denied, allowed = desk.fork(at, "paying"), desk.fork(at, "paying", allow=("charge",))
+    paid = desk.ran()
+    listener.heard()
+    for run in (denied, allowed, allowed, allowed, allowed, allowed):
+        report = agent_tt.replay(run.id, store=desk.store)
+        assert (report.verdict, report.divergences) == ("as_recorded", ())
+        assert report.served == len(calls_of(desk, run))
+    assert (desk.ran(), listener.heard()) == (paid, 0)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "graph", "node", "said"),
+    [
+        ("chain", "chain", "b", {"edits": setting("topic", "y"), "told": {"as_node": "a"}}),
+        ("asking", "asking", "first", {"told": {"resume": "blue"}}),
+        ("chain", "awaited", "a", {"told": {"as_node": "first"}}),
+    ],
+)
+def test_the_replay_of_a_fork_gives_its_graph_the_edit_and_the_answer_again(
+    desk: Desk, recorded: str, graph: str, node: str, said: dict[str, Any]
+):
+    steps = desk.record(recorded, {"log": ["in"], "topic": "x"})
+    run = desk.fork(after(steps, node), graph, **said)
+    report = agent_tt.replay(run.id, store=desk.store)
+    assert [note.kind for note in report.reservations] == ["nothing recorded"]
+    assert report.divergences == ()
 
 
 def test_the_pre_flight_says_which_nodes_an_edit_leads_to_and_runs_none(desk: Desk):

@@ -251,6 +251,12 @@ def test_overrides_reach_the_agent_and_are_kept(project: Project, thinker: Run) 
     assert project.store.state(run.id, 6)["mood"] == "calm"
 
 
+def test_a_replay_hands_the_agent_its_overrides_again(project: Project, thinker: Run) -> None:
+    run = run_of(project, project.fork(thinker, 5, terms=terms_from(overrides={"mood": "calm"})))
+    report = agent_tt.replay(run.id, store=project.store.path)
+    assert (report.verdict, report.divergences) == ("as_recorded", ())
+
+
 def test_overrides_become_attributes_of_an_object(project: Project, thinker: Run) -> None:
     fork = project.fork(thinker, 0, agent="thinker:Agent.run", terms=terms_from(overrides={"temperature": 0}))
     assert project.store.state(run_of(project, fork).id, 1)["temperature"] == 0
@@ -367,6 +373,13 @@ def test_an_async_executor_gets_everything_and_records_the_run(project: Project,
     assert run.status == "succeeded"
     assert project.store.state(run.id, 3)["told"] == [[], 2, "thinker", {"a": [1]}]
     assert terms_of(run).executor == "crew"
+
+
+@pytest.mark.parametrize("executor", ["crew", "quiet"])
+def test_a_replay_of_a_fork_runs_its_executor_again(project: Project, crew: Run, executor: str) -> None:
+    run = run_of(project, project.fork(crew, 2, terms=terms_from(executor=executor, overrides={"a": [1]})))
+    report = agent_tt.replay(run.id, store=project.store.path)
+    assert (report.divergences, [note.kind for note in report.reservations]) == ((), ["nothing recorded"])
 
 
 def test_an_executor_that_records_nothing_is_one_step(project: Project, crew: Run) -> None:
