@@ -57,6 +57,7 @@ class DatabaseFile:
 
     def __init__(self, path: Path, *, largest_copy: int = LARGEST_COPY) -> None:
         self.path = path
+        self._name = os.fspath(path)
         self._largest_copy = largest_copy
         self._reading = threading.RLock()
         self._counting = threading.Lock()
@@ -97,8 +98,10 @@ class DatabaseFile:
         with self._reading:
             if not self._finalizer.alive:
                 raise StoreUnreadable(f"{self.path} was closed")
-            for _ in range(_ATTEMPTS):
-                stamps = self._existing_stamps()
+            for attempt in range(_ATTEMPTS):
+                # What is read again and again has its stamps looked at once each time: afterwards.
+                again = attempt == 0 and not refresh and not self._view.is_copy and self._view.connection is not None
+                stamps = self._view.stamps if again else self._existing_stamps()
                 try:
                     connection = self._open(stamps, refresh=refresh)
                     if connection is None:
@@ -118,11 +121,15 @@ class DatabaseFile:
     @property
     def _real(self) -> Path:
         """The file itself: the log of a file lies beside it, not beside a link to it."""
-        return Path(os.path.realpath(self.path)) if self.path.is_symlink() else self.path
+        return Path(self._real_name)
+
+    @property
+    def _real_name(self) -> str:
+        return os.path.realpath(self._name) if os.path.islink(self._name) else self._name  # noqa: PTH114  # as `_stamp`
 
     def _stamps(self) -> tuple[Stamp, ...]:
         """Size, time and identity of the file, its log and its rollback journal."""
-        real = str(self._real)
+        real = self._real_name
         return (_stamp(real), _stamp(real + _LOG), _stamp(real + _JOURNAL))
 
     def _existing_stamps(self) -> tuple[Stamp, ...]:

@@ -12,11 +12,11 @@ What lies in databases of other systems is taken as if it had been recorded: wit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt.codec.paths import format_path
-from agent_tt.comparing.values.states import path_after
+from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import op_path
@@ -266,11 +266,10 @@ class RunTexts:
             return
         for path, text in texts(whole):
             yield _text("state", path, text)
+        shifts = Shifts(ops)
         for number, op in enumerate(ops):
-            later = ops[number + 1 :]
             for path, value in _brought(op):
-                settled = reduce(lambda place, after: path_after(after, place), later, path) if later else path
-                for inner, text in texts(value, settled):
+                for inner, text in texts(value, shifts.settled(path, number)):
                     yield _text("state", inner, text)
 
     def _brought_by(self, step: int) -> tuple[Wire, list[Op]]:
