@@ -19,6 +19,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -40,6 +41,9 @@ LARGEST_COPY: Final = 256 * 1024 * 1024
 
 _ATTEMPTS: Final = 8
 _ABSENT: Final = (0, 0, 0)
+_AT_REST_NS: Final = 2_000_000_000
+"""Nanoseconds after which a file that was not changed is taken for one that nobody is writing to just now."""
+
 _LOG_HEADER: Final = 32
 _LOG, _INDEX, _JOURNAL = "-wal", "-shm", "-journal"
 
@@ -80,6 +84,20 @@ class DatabaseFile:
                 self._counted = stamps
                 self._version += 1
             return self._version
+
+    def fingerprint(self) -> str | None:
+        """What the file and its logs look like, in every process; None if they were changed a moment ago.
+
+        Times of files are as coarse as the system's clock ticks: what is written twice within one looks written once.
+        """
+        real = self._real_name
+        found = []
+        for each in ("", _LOG, _JOURNAL):
+            with contextlib.suppress(OSError):
+                found.append((each, os.stat(real + each)))  # noqa: PTH116  # as `_stamp`
+        if not found or any(status.st_ctime_ns > time.time_ns() - _AT_REST_NS for _, status in found):
+            return None
+        return repr([(each, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for each, one in found])
 
     def read(self, work: Callable[[sqlite3.Connection], Result], *, refresh: bool = False) -> Result:
         """The result of `work` on one consistent state of the database; it may be called several times.

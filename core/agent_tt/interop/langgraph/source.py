@@ -206,6 +206,10 @@ class LangGraphSource(RunSource):
         """Give a number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
+    def fingerprint(self) -> str | None:
+        """Say what the file and its logs look like from outside; None while they may still be written to."""
+        return self._file.fingerprint()
+
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
         """List all branches of all threads, the newest first; at most `limit` where that is given."""
         with self._lock:
