@@ -16,6 +16,7 @@ from agent_tt.interop.langgraph import connection, values
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.source import LangGraphSource
 from agent_tt.interop.langgraph.space import read_space
+from agent_tt.interop.langgraph.steps import StepMaker
 from agent_tt.querying.search.cache import Cache
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.query import parse
@@ -169,6 +170,28 @@ def test_many_threads_are_indexed_in_few_transactions(tmp_path: Path, monkeypatc
 
     assert len(searched(path, tmp_path / "cache", "needle")[0]) == 60
     assert len(writing) < 10
+
+
+@pytest.mark.parametrize("use_index", [True, False])
+def test_a_search_reads_what_branches_share_once(
+    use_index: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teeth = 40
+    path = tmp_path / "comb.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(TABLES)
+        for number in range(2 * teeth):
+            parent = ident(number - 1 - number % 2) if number > 1 else None
+            row = ("comb", "", ident(number), parent, "msgpack", checkpoint({"a": number}), FACTS)
+            made.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        made.commit()
+    with closing(LangGraphSource(path)) as source:
+        assert max(run.steps for run in source.runs()) == teeth
+        rows = counted(monkeypatch, StepMaker, "step")
+        with closing(Finder(source, use_index=use_index, folder=tmp_path / "cache")) as finder:
+            assert not finder.found(parse("needle")).hits
+            assert not finder.unread()
+    assert 2 * teeth - 1 <= len(rows) <= 2 * teeth + 2
 
 
 def test_a_database_that_nobody_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ _LONGEST_S: Final = 1.0
 _BATCH_CHARACTERS: Final = 8_000_000
 _SETTLE_EVERY: Final = 8
 _MARKED: Final = 20
-"""Steps that tell whether a run of ours is still what was indexed; of other systems' databases all are looked at."""
+"""Steps that tell whether a run of ours is still what was indexed; of other systems' databases all its own are read."""
 
 _NOTED_US: Final = 3_600_000_000
 
@@ -232,7 +232,7 @@ class Builder:
             row = row._replace(mark=self._mark(run, batch.upto, batch.open))
             self._texts_waiting += len(batch.texts)
         if looks is not None and not self._is_ours:
-            row = row._replace(unread=json.dumps(unread_in(self._source, run)))
+            row = row._replace(unread=json.dumps(unread_in(self._source, run, own_only=True)))
         self._waiting.append(_Waiting(run, row, batch, looks))
 
     def _is_due(self) -> bool:
@@ -309,7 +309,7 @@ class Builder:
     def _mark(self, run: Run, upto: int, still_open: Sequence[int], start: int | None = None) -> str:
         """What tells whether the steps that were indexed have changed."""
         if start is None:
-            start = max(1, upto - _MARKED + 1) if self._is_ours else 1
+            start = max(1, upto - _MARKED + 1) if self._is_ours else _own_start(run) + 1
         facts: list[object] = []
         try:
             facts += (

@@ -146,8 +146,10 @@ class Finder:
         known = {run.id: run for run in self._source.runs(archived=True)}
         builder = Builder(cache, self._source)
         builder.forget_missing(known)
-        chosen = list(known.values()) if runs is None else [known.get(run) or self._source.run(run) for run in runs]
-        wanted = {segment.run.id: segment.run for run in chosen for segment in segments(self._source, run)}
+        wanted: Mapping[str, Run] = known
+        if runs is not None:
+            chosen = [known.get(run) or self._source.run(run) for run in runs]
+            wanted = {segment.run.id: segment.run for run in chosen for segment in segments(self._source, run)}
         for _ in builder.update(list(wanted.values()), cancelled=cancelled):
             yield min(1.0, builder.done / max(builder.of, 1))
 
@@ -168,7 +170,7 @@ class Finder:
         The index knows it of databases of other systems that nobody has changed since; else it is found out now.
 
         Args:
-            runs: ids of runs; all where not given.
+            runs: ids of runs; all, each with its own steps, where not given.
         """
         looks = None if self._source.capabilities.redacted else self._source.fingerprint()
         known: Mapping[str, Indexed] = {}
@@ -176,9 +178,11 @@ class Finder:
             known = cache.runs() if looks is not None and (cache := self._opened()) is not None else {}
         found: list[tuple[Run, str]] = []
         for run in self._source.runs() if runs is None else [self._source.run(run) for run in runs]:
-            row = known.get(run.id)
-            is_known = row is not None and row.seen == looks
-            said = json.loads(row.unread) if row is not None and is_known else unread_in(self._source, run)
+            row = known.get(run.id) if runs is None or run.parent is None else None  # which knows of its own steps only
+            if row is not None and row.seen == looks:
+                said = json.loads(row.unread)
+            else:
+                said = unread_in(self._source, run, own_only=runs is None)
             found += ((run, words) for words in said)
         return found
 
