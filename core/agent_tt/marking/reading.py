@@ -152,6 +152,10 @@ class Reading(RunSource):
         """Find the first thing that is wrong with the rows of a run that a replay or a fork would use."""
         return self.reader.damage(run_id, last)
 
+    def fingerprint(self) -> str | None:
+        """Say what the file of the runs looks like from outside."""
+        return self.reader.fingerprint()
+
     def damaged_steps(self, run_id: str) -> list[int]:
         """List checkpoints that hold, or need, something damaged."""
         return self.reader.damaged_steps(run_id)

@@ -379,6 +379,13 @@ class RunSource(ABC):
         """
         return None
 
+    def fingerprint(self) -> str | None:
+        """Say what the file looks like from outside: equal in every process as long as nobody changes it.
+
+        None where that cannot be told.
+        """
+        return None
+
     def damaged_steps(self, run_id: str) -> list[int]:  # noqa: ARG002  # of what overrides it
         """List the checkpoints that hold, or need, something damaged.
 

@@ -20,17 +20,19 @@ _SEALED: Final = "sealed"
 """Why an opaque value is one: it is encrypted or pickled, and stays closed."""
 
 
-def unread_in(source: RunSource, run: Run) -> tuple[str, ...]:
+def unread_in(source: RunSource, run: Run, *, own_only: bool = False) -> tuple[str, ...]:
     """Say which parts of a run an answer does not cover, in words; empty where it covers all.
 
     Args:
         source: where the run is.
         run: the run.
+        own_only: leave out the steps that it shares with the run that it was forked from.
     """
     words: list[str] = []
+    shared = (run.fork_step or 0) if own_only and run.parent is not None else 0
     try:
-        damaged = {*source.damaged_steps(run.id)}
-        for step in source.steps(run.id):
+        damaged = {number for number in source.damaged_steps(run.id) if number > shared or not shared}
+        for step in source.steps(run.id, shared + 1):
             if step.calls and step.number not in damaged:
                 calls = source.calls(run.id, step.number)
                 if any(is_damaged(call) for call in calls):

@@ -11,7 +11,7 @@ from tests.core.comparing.state_laws import exactly_equal, states
 
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.comparing.values.patch import to_json_patch
-from agent_tt.comparing.values.states import Change, compare_states, describe_ops, path_after
+from agent_tt.comparing.values.states import Change, Shifts, compare_states, describe_ops, path_after
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import apply, trace
@@ -205,6 +205,20 @@ def test_a_value_is_followed_to_where_it_is_after_an_operation(a: Wire, b: Wire)
             origin = trace(op, place)
             if origin is not None:
                 assert path_after(op, origin) == place
+
+
+@given(states, states)
+@settings(max_examples=60)
+def test_a_value_is_followed_through_all_later_operations_as_through_each(a: Wire, b: Wire) -> None:
+    ops = diff(a, b)
+    shifts = Shifts(ops)
+    for number, op in enumerate(ops):
+        a = apply(a, [copy.deepcopy(op)])
+        for place in places_in(a):
+            each = place
+            for later in ops[number + 1 :]:
+                each = path_after(later, each)
+            assert shifts.settled(place, number) == each
 
 
 def mirrored(changes: list[Change]) -> list[tuple[str, str, str]]:

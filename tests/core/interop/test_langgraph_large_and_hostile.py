@@ -12,11 +12,17 @@ import ormsgpack
 import pytest
 from tests.effort import Effort
 
+from agent_tt.interop.langgraph import connection, values
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.source import LangGraphSource
 from agent_tt.interop.langgraph.space import read_space
+from agent_tt.interop.langgraph.steps import StepMaker
+from agent_tt.querying.search.cache import Cache
+from agent_tt.querying.search.finder import Finder
+from agent_tt.querying.search.query import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TABLES = """
@@ -134,3 +140,87 @@ def test_the_work_for_threads_and_for_channels_grows_as_they_do(tmp_path: Path) 
     few, many = (lines_for(tmp_path / f"{count} channels.db", 1, count) for count in (500, 2_000))
     assert many < 5 * few
     assert many < 2_000 * 200
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[str]:
+    """The calls of a function from now on: its name each time."""
+    calls: list[str] = []
+    work: Callable[..., object] = getattr(owner, name)
+
+    def called(*arguments: object, **named: object) -> object:
+        calls.append(name)
+        return work(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, called)
+    return calls
+
+
+def searched(path: Path, folder: Path, text: str) -> tuple[list[str], list[str]]:
+    """The runs in which a text is found, and what could not be looked at."""
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, use_index=True, folder=folder)) as finder:
+        found = finder.found(parse(text))
+        assert found.searched == 1
+        return [hit.run for hit in found.hits], [f"{run.id}: {words}" for run, words in finder.unread()]
+
+
+def test_many_threads_are_indexed_in_few_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blob = checkpoint({"a": "needle"})
+    path = database(tmp_path / "many.db", [(f"t{number}", blob, "msgpack") for number in range(60)])
+    writing = counted(monkeypatch, Cache, "writing")
+
+    assert len(searched(path, tmp_path / "cache", "needle")[0]) == 60
+    assert len(writing) < 10
+
+
+@pytest.mark.parametrize("use_index", [True, False])
+def test_a_search_reads_what_branches_share_once(
+    use_index: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teeth = 40
+    path = tmp_path / "comb.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(TABLES)
+        for number in range(2 * teeth):
+            parent = ident(number - 1 - number % 2) if number > 1 else None
+            row = ("comb", "", ident(number), parent, "msgpack", checkpoint({"a": number}), FACTS)
+            made.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        made.commit()
+    with closing(LangGraphSource(path)) as source:
+        assert max(run.steps for run in source.runs()) == teeth
+        rows = counted(monkeypatch, StepMaker, "step")
+        with closing(Finder(source, use_index=use_index, folder=tmp_path / "cache")) as finder:
+            assert not finder.found(parse("needle")).hits
+            assert not finder.unread()
+    assert 2 * teeth - 1 <= len(rows) <= 2 * teeth + 2
+
+
+def test_a_database_that_nobody_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_AT_REST_NS", 0)
+    whole, cut = checkpoint({"a": "needle"}), checkpoint({"a": "lost"})[:-3]
+    path = database(tmp_path / "rest.db", [("whole", whole, "msgpack"), ("cut", cut, "msgpack")])
+    folder = tmp_path / "cache"
+    first = searched(path, folder, "needle")
+    assert first[0] == ["whole"]
+    assert [words.split(":")[0] for words in first[1]] == ["cut"]
+
+    with monkeypatch.context() as patch:
+        read = counted(patch, values, "fetch_blob")
+        with closing(LangGraphSource(path)) as source:
+            source.runs()
+        for_listing = len(read)
+        read.clear()
+        assert searched(path, folder, "needle") == first
+        assert len(read) == for_listing
+
+    with closing(sqlite3.connect(path)) as changing:
+        changing.execute("UPDATE checkpoints SET checkpoint = ? WHERE thread_id = 'cut'", (whole,))
+        changing.execute("UPDATE writes SET value = ? WHERE thread_id = 'cut'", (ormsgpack.packb(1),))
+        changing.commit()
+    assert sorted(searched(path, folder, "needle")[0]) == ["cut", "whole"]
+    assert searched(path, folder, "needle")[1] == []
+
+
+def test_a_database_that_was_changed_a_moment_ago_is_read_again(tmp_path: Path) -> None:
+    path = database(tmp_path / "new.db", [("t", checkpoint({"a": "needle"}), "msgpack")])
+    with closing(LangGraphSource(path)) as source:
+        assert source.fingerprint() is None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_tt.querying.search import build, finder
 from agent_tt.querying.search.files import cache_path
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.tui.cli.conftest import Command
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
@@ -95,3 +99,46 @@ def test_the_index_can_be_turned_off(found: Command, tmp_path: Path, monkeypatch
     monkeypatch.setenv("AGENT_TT_SEARCH_INDEX", "off")
     assert found("find", "--all", "refund", "--json").json == by_index
     assert not cache_path(tmp_path / "runs.db").parent.exists()
+
+
+def interrupting(work: Callable[..., object], at: int) -> Callable[..., object]:
+    """What a function does, with a Ctrl-C before its call number `at`."""
+    calls = 0
+
+    def called(*arguments: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            signal.raise_signal(signal.SIGINT)
+        return work(*arguments, **named)
+
+    return called
+
+
+def test_ctrl_c_ends_a_search_with_what_it_found_and_the_next_goes_on(
+    found: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_FIRST_BATCH", 1)
+    monkeypatch.setattr(build, "_BATCH", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(build.Builder, "_write", interrupting(build.Builder._write, 4))
+        stopped = found("find", "--all", "e", "--json", "--limit", "10000")
+    assert stopped.code == 130
+    assert stopped.json["hits"]
+    assert stopped.json["complete"] is False
+    assert 0 < stopped.json["searched"] < 1
+
+    whole = found("find", "--all", "e", "--json", "--limit", "10000")
+    assert "searched" not in whole.json
+    assert whole.json["total"] > stopped.json["total"]
+
+
+def test_a_search_by_reading_that_was_ended_finds_nothing_in_what_it_read_only(
+    found: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TT_SEARCH_INDEX", "off")
+    monkeypatch.setattr(finder, "gather", interrupting(finder.gather, 2))
+    done = found("find", "--all", "nowhere at all")
+    assert done.code == 130
+    assert done.out.startswith("Nothing that was searched holds 'nowhere at all'.")
+    assert "% was searched, the rest was not" in done.out

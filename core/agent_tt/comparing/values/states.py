@@ -8,6 +8,7 @@ into. Lists are aligned by content (`agent_tt.comparing.sequences.items`), sets 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -355,6 +356,33 @@ def path_after(op: Op, path: Path) -> Path:
             return (*(step for step in steps if isinstance(step, (str, int))), *path[len(own) :])
         case _:
             return path
+
+
+class Shifts:
+    """Where values are after all operations of a step; only those are looked at that shift something above a value."""
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self._ops = ops
+        self._by_place: dict[Path, list[int]] = {}
+        for number, op in enumerate(ops):
+            if op[0] in ("x", "m"):
+                self._by_place.setdefault(op_path(op), []).append(number)
+
+    def settled(self, path: Path, number: int) -> Path:
+        """Where the value is in the end that is at `path` after operation `number`, counted from 0."""
+        while self._by_place:
+            numbers = [self._next(path[:length], number) for length in range(len(path) + 1)]
+            number = min(numbers)
+            if number == len(self._ops):
+                break
+            path = path_after(self._ops[number], path)
+        return path
+
+    def _next(self, place: Path, number: int) -> int:
+        """The first later operation that shifts what is at a place, or how many operations there are."""
+        numbers = self._by_place.get(place, ())
+        at = bisect_right(numbers, number)
+        return numbers[at] if at < len(numbers) else len(self._ops)
 
 
 def _at(root: Wire, path: Path) -> Wire:

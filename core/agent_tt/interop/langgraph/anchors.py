@@ -29,7 +29,7 @@ def anchor_at(branch: Branch, row: Row | None) -> tuple[str, str | None]:
 
 def anchored_steps(layout: Layout) -> Mapping[str, int]:
     """The numbers of the rows of a branch by what names them."""
-    return {name: row.number for row in layout.rows if (name := _name(row)) is not None}
+    return {name: row.number for row in layout.rows() if (name := _name(row)) is not None}
 
 
 def step_of_anchor(steps: Mapping[str, int], anchor: str) -> int | None:

@@ -19,6 +19,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
@@ -40,6 +41,9 @@ LARGEST_COPY: Final = 256 * 1024 * 1024
 
 _ATTEMPTS: Final = 8
 _ABSENT: Final = (0, 0, 0)
+_AT_REST_NS: Final = 2_000_000_000
+"""Nanoseconds after which a file that was not changed is taken for one that nobody is writing to just now."""
+
 _LOG_HEADER: Final = 32
 _LOG, _INDEX, _JOURNAL = "-wal", "-shm", "-journal"
 
@@ -57,6 +61,7 @@ class DatabaseFile:
 
     def __init__(self, path: Path, *, largest_copy: int = LARGEST_COPY) -> None:
         self.path = path
+        self._name = os.fspath(path)
         self._largest_copy = largest_copy
         self._reading = threading.RLock()
         self._counting = threading.Lock()
@@ -80,6 +85,20 @@ class DatabaseFile:
                 self._version += 1
             return self._version
 
+    def fingerprint(self) -> str | None:
+        """What the file and its logs look like, in every process; None if they were changed a moment ago.
+
+        Times of files are as coarse as the system's clock ticks: what is written twice within one looks written once.
+        """
+        real = self._real_name
+        found = []
+        for each in ("", _LOG, _JOURNAL):
+            with contextlib.suppress(OSError):
+                found.append((each, os.stat(real + each)))  # noqa: PTH116  # as `_stamp`
+        if not found or any(status.st_ctime_ns > time.time_ns() - _AT_REST_NS for _, status in found):
+            return None
+        return repr([(each, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for each, one in found])
+
     def read(self, work: Callable[[sqlite3.Connection], Result], *, refresh: bool = False) -> Result:
         """The result of `work` on one consistent state of the database; it may be called several times.
 
@@ -97,8 +116,10 @@ class DatabaseFile:
         with self._reading:
             if not self._finalizer.alive:
                 raise StoreUnreadable(f"{self.path} was closed")
-            for _ in range(_ATTEMPTS):
-                stamps = self._existing_stamps()
+            for attempt in range(_ATTEMPTS):
+                # What is read again and again has its stamps looked at once each time: afterwards.
+                again = attempt == 0 and not refresh and not self._view.is_copy and self._view.connection is not None
+                stamps = self._view.stamps if again else self._existing_stamps()
                 try:
                     connection = self._open(stamps, refresh=refresh)
                     if connection is None:
@@ -118,11 +139,15 @@ class DatabaseFile:
     @property
     def _real(self) -> Path:
         """The file itself: the log of a file lies beside it, not beside a link to it."""
-        return Path(os.path.realpath(self.path)) if self.path.is_symlink() else self.path
+        return Path(self._real_name)
+
+    @property
+    def _real_name(self) -> str:
+        return os.path.realpath(self._name) if os.path.islink(self._name) else self._name  # noqa: PTH114  # as `_stamp`
 
     def _stamps(self) -> tuple[Stamp, ...]:
         """Size, time and identity of the file, its log and its rollback journal."""
-        real = str(self._real)
+        real = self._real_name
         return (_stamp(real), _stamp(real + _LOG), _stamp(real + _JOURNAL))
 
     def _existing_stamps(self) -> tuple[Stamp, ...]:

@@ -169,11 +169,9 @@ class _Thread:
         """Keep the checkpoints that the delta channels of one are put together from."""
         wanted = set(row.delta_counts)
         way: list[CheckpointRow] = []
-        seen = {row.id}
         needed = 0
         at = tree.parent(row)
-        while wanted and at is not None and at.id not in seen:
-            seen.add(at.id)
+        while wanted and at is not None:
             way.append(at)
             written = {write.channel for write in self._map.rows.writes.get(at.key, ())}
             checkpoint = self._opened(at) if wanted - at.delta_counts.keys() else None

@@ -191,12 +191,7 @@ def _writes(thread: ThreadMap, checkpoint: str | None, namespace: str, channel: 
 
 def _ancestors(tree: Tree, row: CheckpointRow) -> Iterator[CheckpointRow | None]:
     """The checkpoints before one, the nearest first; None at the end where one is missing, or comes again."""
-    seen = {row.id}
     while (parent := tree.parent(row)) is not None:
-        if parent.id in seen:
-            yield None
-            return
-        seen.add(parent.id)
         yield parent
         row = parent
     if row.parent is not None:

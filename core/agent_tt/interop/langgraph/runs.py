@@ -13,7 +13,7 @@ from agent_tt.model import Run
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -48,25 +48,15 @@ class Branch:
         id: the run id.
         thread: the thread that it is a branch of.
         tip: its last checkpoint, None for a thread of which only subgraphs are left.
+        started_us: when its first own checkpoint was made; 0 if the file does not say.
         parent: the id of the branch that it left, None for the oldest.
-        fork: the checkpoint where it left it.
     """
 
     id: str
     thread: ThreadMap
     tip: CheckpointRow | None
+    started_us: int
     parent: str | None = None
-    fork: CheckpointRow | None = None
-
-    @property
-    def started_us(self) -> int:
-        """When its first own checkpoint was made; 0 if the file does not say."""
-        if self.tip is None:
-            own = [checkpoint for checkpoints in self.thread.strays.values() for checkpoint in checkpoints]
-        else:
-            path = self.thread.root.path(self.tip)
-            own = path[path.index(self.fork) + 1 :] if self.fork is not None else path
-        return min((at for checkpoint in own if (at := checkpoint.time_us) is not None), default=0)
 
 
 def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, Branch]:
@@ -76,18 +66,22 @@ def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, B
     branches: list[Branch] = []
     for thread_id, rows in threads.items():
         thread = ThreadMap(rows)
-        tips = thread.root.tips()
-        if not tips:
-            branches.append(Branch(run_id_of(thread_id, taken), thread, None))
-        names = branch_names(thread_id, tips, taken)
-        by_tip = {tip.id: name for name, tip in names.items()}
-        for name, tip in names.items():
-            fork = thread.root.fork_point(tip)
-            parent = by_tip.get(thread.root.first_tip_from(fork).id) if fork is not None else None
-            own = parent is not None and parent != name
-            branches.append(Branch(name, thread, tip, parent if own else None, fork if own else None))
+        ways = thread.ways()
+        tips = [way.tip for way in ways if way.tip is not None]
+        names = {tip.id: name for name, tip in branch_names(thread_id, tips, taken).items()}
+        for tip, own, _, parent in ways:
+            if tip is None:
+                strays = [checkpoint for checkpoints in thread.strays.values() for checkpoint in checkpoints]
+                branches.append(Branch(run_id_of(thread_id, taken), thread, None, _first_made(strays)))
+            else:
+                left = names[parent.id] if parent is not None else None
+                branches.append(Branch(names[tip.id], thread, tip, _first_made(own), left))
     branches.sort(key=lambda branch: (branch.started_us, branch.tip.id if branch.tip is not None else ""), reverse=True)
     return {branch.id: branch for branch in branches}
+
+
+def _first_made(checkpoints: Iterable[CheckpointRow]) -> int:
+    return min((at for checkpoint in checkpoints if (at := checkpoint.time_us) is not None), default=0)
 
 
 def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
@@ -98,7 +92,6 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
     a process that ended between two steps look alike). Some of the tasks that came next finished and others did not:
     it crashed. What comes next cannot be read (a file older than checkpoint 4, a pickled or encrypted one): unknown.
     """
-    times = [at for row in layout.rows if row.checkpoint is not None and (at := row.checkpoint.time_us) is not None]
     status, error = _outcome(branch, values)
     origin = {"system": "LangGraph", "file": str(path), "thread": branch.thread.rows.thread}
     run = Run(
@@ -106,16 +99,16 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
         name=branch.id,
         status=status,
         started_us=branch.started_us,
-        ended_us=max(times, default=None),
-        steps=len(layout.rows),
+        ended_us=layout.ended_us,
+        steps=len(layout),
         error=error,
         read_only=True,
         origin=origin,
     )
     if branch.tip is not None:
         run = replace(run, metadata=_user_metadata(branch.tip), origin=origin | {"checkpoint": branch.tip.id})
-    if branch.parent is not None and branch.fork is not None:
-        run = replace(run, parent=branch.parent, fork_step=layout.numbers[branch.fork.key])
+    if branch.parent is not None:
+        run = replace(run, parent=branch.parent, fork_step=layout.fork)
     return run
 
 

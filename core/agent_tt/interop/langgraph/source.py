@@ -51,12 +51,12 @@ class _Contents:
         self.branches: dict[str, Branch] = file.read(lambda connection: read_branches(connection, tables), refresh=True)
         self.values = Values(file, tables)
         self.empty: Wire = {}
-        self.layouts: Kept[Layout] = Kept(_LAYOUTS_KEPT)
+        self.layouts: Kept[Mapping[str, Layout]] = Kept(_LAYOUTS_KEPT)
         self.anchored: Kept[Mapping[str, int]] = Kept(_LAYOUTS_KEPT)
         self.changes: Kept[list[Op]] = Kept(_CHANGES_KEPT)
         self.digests: Kept[bytes] = Kept(_DIGESTS_KEPT)
         self.steps: Kept[Step] = Kept(_STEPS_KEPT)
-        self.runs: list[Run] | None = None
+        self.runs: dict[str, Run] = {}
 
     def branch(self, run_id: str) -> Branch:
         branch = self.branches.get(run_id)
@@ -66,13 +66,15 @@ class _Contents:
 
     def layout(self, run_id: str) -> Layout:
         branch = self.branch(run_id)
-        return self.layouts.get(run_id, lambda: branch.thread.layout(branch.tip))
+        of_thread = self.layouts.get(branch.thread.rows.thread, branch.thread.layouts)
+        return of_thread[branch.tip.id if branch.tip is not None else ""]
 
     def row(self, run_id: str, step: int) -> Row:
-        rows = self.layout(run_id).rows
-        if not 1 <= step <= len(rows):
-            raise StepNotFound(f"run {run_id} has no step {step}", hint=f"Steps go from 0 to {len(rows)}.")
-        return rows[step - 1]
+        layout = self.layout(run_id)
+        if not 1 <= step <= len(layout):
+            raise StepNotFound(f"run {run_id} has no step {step}", hint=f"Steps go from 0 to {len(layout)}.")
+        (row,) = layout.rows(step, step + 1)
+        return row
 
     def state_row(self, run_id: str, step: int) -> Row | None:
         """The row whose checkpoint is the state after `step`; None for the empty state."""
@@ -103,7 +105,10 @@ class _Contents:
         tasks = thread.tasks(checkpoint)
         if row.checkpoint is None:
             above = {
-                task.id for each in self.layout(run_id).rows[:step] if each.before is checkpoint for task in each.tasks
+                task.id
+                for each in self.layout(run_id).rows(stop=step + 1)
+                if each.before is checkpoint
+                for task in each.tasks
             }
             tasks = tuple(task for task in tasks if task.id in above)
         return copy.deepcopy(self.values.applied(thread, checkpoint, state, tasks))
@@ -114,7 +119,7 @@ class _Contents:
 
     def later(self, run_id: str, step: int) -> Iterator[int]:
         """The steps that went on from one, each from the one before."""
-        for row in self.layout(run_id).rows[step:]:
+        for row in self.layout(run_id).rows(step + 1):
             if row.checkpoint is not None and row.base == step:
                 step = row.number
                 yield step
@@ -129,19 +134,15 @@ class _Contents:
 
     def maker(self, run_id: str) -> StepMaker:
         branch = self.branch(run_id)
-        return StepMaker(branch.thread, self.values, lambda number: self._owner(run_id, number), self.fork_step(branch))
-
-    def fork_step(self, branch: Branch) -> int:
-        """How many steps a branch shares with the one that it left."""
-        return self.layout(branch.id).numbers[branch.fork.key] if branch.fork is not None else 0
+        return StepMaker(
+            branch.thread, self.values, lambda number: self._owner(run_id, number), self.layout(run_id).fork
+        )
 
     def _owner(self, run_id: str, number: int) -> str:
         """The branch that a step first belonged to."""
-        branch = self.branch(run_id)
-        for _ in self.branches:  # an end even if parents form a circle
-            if branch.parent is None or number > self.fork_step(branch):
-                break
-            branch = self.branch(branch.parent)
+        branch, layout = self.branch(run_id), self.layout(run_id)
+        while branch.parent is not None and layout.before is not None and number <= layout.fork:
+            branch, layout = self.branch(branch.parent), layout.before
         return branch.id
 
 
@@ -205,19 +206,25 @@ class LangGraphSource(RunSource):
         """Give a number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
+    def fingerprint(self) -> str | None:
+        """Say what the file and its logs look like from outside; None while they may still be written to."""
+        return self._file.fingerprint()
+
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
         """List all branches of all threads, the newest first; at most `limit` where that is given."""
         with self._lock:
             contents = self._contents()
-            if contents.runs is None:
-                contents.runs = [self._run(contents, run_id) for run_id in contents.branches]
-            return list(contents.runs[:limit])
+            chosen = list(contents.branches)[:limit]
+            for run_id in sorted(chosen, key=lambda run_id: contents.branches[run_id].thread.rows.thread):
+                self._run(contents, run_id)  # thread by thread: each is laid out once
+            return [self._run(contents, run_id) for run_id in chosen]
 
     def run(self, ref: str) -> Run:
         """Find the run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
         with self._lock:
             contents = self._contents()
-            return self._run(contents, resolve_run(ref, list(contents.branches), str(self.path)))
+            known = ref if ref in contents.branches else resolve_run(ref, list(contents.branches), str(self.path))
+            return self._run(contents, known)
 
     def step_number(self, run: Run, ref: str) -> int:
         """Find the step that `ref` names: a number (0 is the empty state), `~1`, or `@error`."""
@@ -226,14 +233,14 @@ class LangGraphSource(RunSource):
     def step_count(self, run_id: str) -> int:
         """Give the number of the last step."""
         with self._lock:
-            return len(self._contents().layout(run_id).rows)
+            return len(self._contents().layout(run_id))
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
         """List steps start..stop-1 in order."""
         with self._lock:
             contents = self._contents()
             maker = contents.maker(run_id)
-            rows = contents.layout(run_id).rows[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]
+            rows = contents.layout(run_id).rows(start, stop)
             return [self._step(contents, maker, run_id, row) for row in rows]
 
     def calls(self, run_id: str, step: int) -> list[Call]:
@@ -306,7 +313,7 @@ class LangGraphSource(RunSource):
         with self._lock:
             contents = self._contents()
             known = contents.values.damaged
-            own = ((row.number, row.checkpoint) for row in contents.layout(run_id).rows)
+            own = ((row.number, row.checkpoint) for row in contents.layout(run_id).rows())
             return [at for at, row in own if row is not None and (row.flaw or (row.thread, *row.key) in known)]
 
     def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:
@@ -321,7 +328,7 @@ class LangGraphSource(RunSource):
             contents = self._contents()
             steps = contents.anchored.get(run_id, lambda: anchored_steps(contents.layout(run_id)))
             number = step_of_anchor(steps, checkpoint)
-            shared = contents.fork_step(contents.branch(run_id)) if own else 0
+            shared = contents.layout(run_id).fork if own else 0
             return number if number is not None and number > shared else None
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
@@ -343,7 +350,9 @@ class LangGraphSource(RunSource):
         return self._known
 
     def _run(self, contents: _Contents, run_id: str) -> Run:
-        return run_of(contents.branch(run_id), contents.layout(run_id), contents.values, self.path)
+        if run_id not in contents.runs:
+            contents.runs[run_id] = run_of(contents.branch(run_id), contents.layout(run_id), contents.values, self.path)
+        return contents.runs[run_id]
 
     def _step(self, contents: _Contents, maker: StepMaker, run_id: str, row: Row) -> Step:
         return contents.steps.get((run_id, row.number), lambda: maker.step(row))
@@ -351,8 +360,7 @@ class LangGraphSource(RunSource):
     def _first_error(self, run_id: str) -> int | None:
         """The first failed step. Only tasks without a checkpoint fail, and their rows say so without being read."""
         with self._lock:
-            rows = self._contents().layout(run_id).rows
-            for row in rows:
+            for row in self._contents().layout(run_id).rows():
                 failed = any(task.error is not None and (row.attempt or not task.results) for task in row.tasks)
                 if row.checkpoint is None and failed:
                     return row.number
@@ -369,9 +377,7 @@ def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Pr
     branch = contents.branch(run_id)
     layout = contents.layout(run_id)
     found: list[Problem] = []
-    for row in layout.rows:
-        if row.number <= (contents.fork_step(branch) if skip_shared else 0):
-            continue
+    for row in layout.rows(layout.fork + 1 if skip_shared else 1):
         for task in row.tasks:
             for write in task.results:
                 if find_placeholder(contents.values.written(write)) is not None:
@@ -382,10 +388,11 @@ def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Pr
             continue
         if checkpoint.flaw:
             found.append(Problem(run_id, row.number, f"checkpoint {checkpoint.id}: {checkpoint.flaw}"))
-        if checkpoint.parent is not None and branch.thread.trees[checkpoint.namespace].parent(checkpoint) is None:
-            found.append(Problem(run_id, row.number, f"its parent {checkpoint.parent} is not in the file"))
-        if row.before is not None and layout.numbers.get(row.before.key, 0) >= row.number:
+        tree = branch.thread.trees[checkpoint.namespace]
+        if checkpoint.id in tree.cut:
             found.append(Problem(run_id, row.number, f"checkpoint {checkpoint.id} is an ancestor of itself"))
+        elif checkpoint.parent is not None and tree.parent(checkpoint) is None:
+            found.append(Problem(run_id, row.number, f"its parent {checkpoint.parent} is not in the file"))
         damaged = find_placeholder(contents.state(run_id, row.number))
         if damaged is not None:
             where = f"{format_path(damaged)} cannot be read" if damaged else "it cannot be read"

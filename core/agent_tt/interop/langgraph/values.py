@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Values"]
 
 _STATES_KEPT: Final = 8
+_CHECKPOINTS_KEPT: Final = 4
 _FACTS_KEPT: Final = 20_000
 
 
@@ -64,6 +65,7 @@ class Values:
         self._file = file
         self._tables = tables
         self._states: Kept[Wire] = Kept(_STATES_KEPT)
+        self._checkpoints: Kept[Checkpoint | Sealed] = Kept(_CHECKPOINTS_KEPT)
         self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
         self._shared = SharedConverter()
         self._rebuilder = Rebuilder(self._readable, self.written, self._shared.to_wire)
@@ -120,7 +122,8 @@ class Values:
         return visible_state(checkpoint, deltas if convert == self._shared.to_wire else deepcopy(deltas), convert)
 
     def _checkpoint(self, row: CheckpointRow) -> Checkpoint | Sealed:
-        return open_checkpoint(row.encoding, self._blob(row))
+        """A checkpoint, shared: who looks at a step asks for it, for its state and for that of the next step."""
+        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(row.encoding, self._blob(row)))
 
     def _blob(self, row: CheckpointRow | WriteRow) -> bytes | None:
         return self._file.read(lambda connection: fetch_blob(connection, self._tables, row))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "Cache", "Indexed", "can_index", "first_id", "last_id", "run_of"]
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 _APPLICATION_ID: Final = 0x41545453
 _BUSY_S: Final = 10.0
 _TRIES: Final = 20
@@ -68,7 +68,7 @@ _TABLES: Final = (
     "CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE runs(no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, first INTEGER NOT NULL,
   upto INTEGER NOT NULL, part INTEGER NOT NULL DEFAULT 0, open TEXT NOT NULL DEFAULT '[]', mark TEXT,
-  seen TEXT, used_us INTEGER)""",
+  seen TEXT, unread TEXT NOT NULL DEFAULT '[]', used_us INTEGER)""",
     """CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL, uses INTEGER NOT NULL,
   first INTEGER NOT NULL, last INTEGER NOT NULL, places BLOB NOT NULL)""",
     "CREATE INDEX text_steps ON texts(first, last)",
@@ -95,6 +95,7 @@ class Indexed(NamedTuple):
         still_open: the steps that were not over then, as JSON.
         mark: what tells whether the steps that were indexed have changed; None where none was.
         seen: what the run looked like when all of it was indexed; None before that.
+        unread: what could not be looked at then, in words, as a JSON array.
         used_us: when it was searched, to the hour; microseconds since 1970.
     """
 
@@ -106,10 +107,11 @@ class Indexed(NamedTuple):
     still_open: str
     mark: str | None
     seen: str | None
+    unread: str
     used_us: int | None
 
 
-_INDEXED: Final = "SELECT id, no, first, upto, part, open, mark, seen, used_us FROM runs"
+_INDEXED: Final = "SELECT id, no, first, upto, part, open, mark, seen, unread, used_us FROM runs"
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.errors import AgentTTError, RunNotFound
@@ -20,6 +21,7 @@ from agent_tt.querying.search.lookup import Stretch, look_up
 from agent_tt.querying.search.read import gather, gather_step
 from agent_tt.querying.search.recorded import RunTexts, Segment, segments
 from agent_tt.querying.search.write import forget
+from agent_tt.querying.unread import unread_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -144,10 +146,12 @@ class Finder:
         known = {run.id: run for run in self._source.runs(archived=True)}
         builder = Builder(cache, self._source)
         builder.forget_missing(known)
-        chosen = list(known.values()) if runs is None else [known.get(run) or self._source.run(run) for run in runs]
-        wanted = {segment.run.id: segment.run for run in chosen for segment in segments(self._source, run)}
+        wanted: Mapping[str, Run] = known
+        if runs is not None:
+            chosen = [known.get(run) or self._source.run(run) for run in runs]
+            wanted = {segment.run.id: segment.run for run in chosen for segment in segments(self._source, run)}
         for _ in builder.update(list(wanted.values()), cancelled=cancelled):
-            yield builder.done / max(builder.of, 1)
+            yield min(1.0, builder.done / max(builder.of, 1))
 
     def _opened(self) -> Cache | None:
         """The index to read; None where there is none."""
@@ -160,6 +164,28 @@ class Finder:
                 self.uses_index = False
         return self._cache
 
+    def unread(self, runs: Sequence[str] | None = None) -> list[tuple[Run, str]]:
+        """What of some runs a search cannot look at, in words, for each run that has such parts.
+
+        The index knows it of databases of other systems that nobody has changed since; else it is found out now.
+
+        Args:
+            runs: ids of runs; all, each with its own steps, where not given.
+        """
+        looks = None if self._source.capabilities.redacted else self._source.fingerprint()
+        known: Mapping[str, Indexed] = {}
+        with self._reading, suppress(CacheLost):
+            known = cache.runs() if looks is not None and (cache := self._opened()) is not None else {}
+        found: list[tuple[Run, str]] = []
+        for run in self._source.runs() if runs is None else [self._source.run(run) for run in runs]:
+            row = known.get(run.id) if runs is None or run.parent is None else None  # which knows of its own steps only
+            if row is not None and row.seen == looks:
+                said = json.loads(row.unread)
+            else:
+                said = unread_in(self._source, run, own_only=runs is None)
+            found += ((run, words) for words in said)
+        return found
+
     # -------------------------------------------------------------------- searching
 
     def found(
@@ -170,6 +196,7 @@ class Finder:
         by: By = "rank",
         limit: int = 100,
         progress: Callable[[float], None] = _nobody,
+        cancelled: Callable[[], bool] = _never,
     ) -> Hits:
         """Search all there is: `update`, then `search`.
 
@@ -179,17 +206,19 @@ class Finder:
             by: order of the hits.
             limit: at most so many hits.
             progress: is told the share that can be searched, 0 to 1.
+            cancelled: asked now and then; when it says yes, what is indexed by then is searched, or was read.
 
         Raises:
             RunNotFound: there is no such run.
             InvalidExpression: a pattern takes too much work.
         """
-        for share in self.update(runs):
+        for share in self.update(runs, cancelled=cancelled):
             progress(share)
         hits = Hits()
-        for hits in self.searching(query, runs, by=by, limit=limit):
+        is_partial = self.uses_index and cancelled()  # to search what is indexed takes little beside making the index
+        for hits in self.searching(query, runs, by=by, limit=limit, cancelled=_never if is_partial else cancelled):
             progress(hits.searched)
-        if hits.searched < 1 and self.uses_index:  # somebody threw the index away meanwhile
+        if hits.searched < 1 and self.uses_index and not cancelled():  # somebody threw the index away meanwhile
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
         return hits
@@ -273,11 +302,12 @@ class Finder:
         shares = look_up(
             cache, asked.query, stretches, gathered, asked.by, open_requests=requests, cancelled=asked.cancelled
         )
-        for share in shares:
+        looked = 0.0
+        for looked in shares:
             if time.monotonic() >= due:
-                yield gathered.hits(asked.limit, searched=min(share, _NEARLY_ALL) * indexed)
+                yield gathered.hits(asked.limit, searched=min(looked, _NEARLY_ALL) * indexed)
                 due = time.monotonic() + _SNAPSHOT_S
-        yield gathered.hits(asked.limit, searched=indexed)
+        yield gathered.hits(asked.limit, searched=indexed * (min(looked, _NEARLY_ALL) if asked.cancelled() else 1))
 
     def _forget_open(self, rows: Mapping[str, Indexed]) -> None:
         """Let go of what was read of steps that are over now."""
@@ -307,6 +337,9 @@ class Finder:
         gathered = Gathered(asked.query, asked.by)
         due = time.monotonic() + _FIRST_SNAPSHOT_S
         for rank, run in enumerate(asked.runs):
+            if asked.cancelled():
+                yield gathered.hits(asked.limit, searched=min(rank / len(asked.runs), _NEARLY_ALL))
+                return
             try:
                 steps = gather(
                     self._source, run, rank, asked.query, gathered, own_only=asked.own_only, cancelled=asked.cancelled
@@ -322,7 +355,7 @@ class Finder:
                         return
             except RunNotFound:  # it was deleted meanwhile
                 continue
-        yield gathered.hits(asked.limit)
+        yield gathered.hits(asked.limit, searched=_NEARLY_ALL if asked.cancelled() else 1.0)
 
 
 def forget_runs(store: Path, run_ids: Sequence[str], *, folder: Path | None = None) -> None:

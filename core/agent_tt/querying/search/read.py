@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.hits import Place
-from agent_tt.querying.search.recorded import KINDS, Kind, RunTexts, segments
+from agent_tt.querying.search.recorded import KINDS, Kind, RunTexts, Segment, segments
 from agent_tt.querying.search.requests import Requests
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def gather(
     Yields:
         The number of each step that was read.
     """
-    for segment in segments(source, run)[-1:] if own_only else segments(source, run):
+    for segment in [Segment(run, None)] if own_only else segments(source, run):
         texts = RunTexts(source, segment.run)
         asked = _Asked(run, rank, query, into)
         if segment.last is None or texts.first <= segment.last:

@@ -12,11 +12,11 @@ What lies in databases of other systems is taken as if it had been recorded: wit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt.codec.paths import format_path
-from agent_tt.comparing.values.states import path_after
+from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import op_path
@@ -116,18 +116,23 @@ def segments(source: RunSource, run: Run) -> list[Segment]:
     """Which runs recorded what a run shows: its ancestors, the first one first, and itself."""
     found = [Segment(run, None)]
     seen, last = {run.id}, None
-    while run.parent is not None and run.fork_step is not None and run.parent not in seen:
-        try:
-            parent = source.run(run.parent)
-        except RunNotFound:  # then what it shows of its ancestors is its own
-            break
-        if parent.id != run.parent:
-            break
-        last = run.fork_step if last is None else min(last, run.fork_step)
-        seen.add(parent.id)
-        run = parent
+    while (before := _forked_from(source, run)) is not None and before.run.id not in seen:
+        run, step = before.run, before.last
+        last = step if last is None or step is None else min(last, step)
+        seen.add(run.id)
         found.append(Segment(run, last))
     return found[::-1]
+
+
+def _forked_from(source: RunSource, run: Run) -> Segment | None:
+    """What a run shows of the run that it was forked from; None where it was not, or that is gone."""
+    if run.parent is None or run.fork_step is None or run.parent == run.id:
+        return None
+    try:
+        parent = source.run(run.parent)
+    except RunNotFound:  # then what it shows of its ancestors is its own
+        return None
+    return Segment(parent, run.fork_step) if parent.id == run.parent else None
 
 
 class RunTexts:
@@ -149,7 +154,7 @@ class RunTexts:
         """
         self._source = source
         self._run_id = run.id
-        self._parent = segments(source, run)[-2:-1]
+        self._parent = _forked_from(source, run)
         self._is_ours = source.capabilities.redacted
         self._before: tuple[int, Wire] | None = None
         self.first = (run.fork_step or 0) if self._parent else 0
@@ -160,9 +165,9 @@ class RunTexts:
 
     def begin(self) -> list[Text]:
         """What was there before the first own step: the input, or what was edited for a fork."""
-        if not self._parent:
+        if self._parent is None:
             return list(self._state_texts(0))
-        parent, step = self._parent[0].run.id, self.first
+        parent, step = self._parent.run.id, self.first
         try:
             if self._source.changes(self._run_id, step) == self._source.changes(parent, step):
                 return []
@@ -266,11 +271,10 @@ class RunTexts:
             return
         for path, text in texts(whole):
             yield _text("state", path, text)
+        shifts = Shifts(ops)
         for number, op in enumerate(ops):
-            later = ops[number + 1 :]
             for path, value in _brought(op):
-                settled = reduce(lambda place, after: path_after(after, place), later, path) if later else path
-                for inner, text in texts(value, settled):
+                for inner, text in texts(value, shifts.settled(path, number)):
                     yield _text("state", inner, text)
 
     def _brought_by(self, step: int) -> tuple[Wire, list[Op]]:

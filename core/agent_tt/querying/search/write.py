@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 import zstandard
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.cache import Cache
     from agent_tt.querying.search.recorded import Text
 
-__all__ = ["digest_of", "forget", "read_requests", "unpacked", "write_requests", "write_texts"]
+__all__ = ["Brought", "digest_of", "forget", "read_requests", "unpacked", "write_requests", "write_texts"]
 
 _MOST_ASKED: Final = 500
 """Hashes that are looked up at once."""
@@ -101,29 +101,48 @@ def _forget_words(connection: sqlite3.Connection, bounds: tuple[int, int]) -> No
         connection.executemany("INSERT INTO words(words, rowid, folded) VALUES('delete', ?, ?)", folded)
 
 
-def write_texts(connection: sqlite3.Connection, run: int, part: int, brought: Iterable[tuple[int, int, Text]]) -> None:
-    """Write texts of a run: new ones, and further places of those that are known."""
-    grouped: dict[tuple[int, str], list[tuple[int, int, int | None, str]]] = {}
-    for step, order, each in brought:
-        grouped.setdefault((each.kind, each.text), []).append((step, order, each.call, each.path))
-    counts: dict[int, int] = {}
+class Brought(NamedTuple):
+    """Texts that a run brought.
+
+    Attributes:
+        run: the number of the run.
+        part: how often something was written about it before.
+        texts: each with its step, and its position there.
+    """
+
+    run: int
+    part: int
+    texts: Sequence[tuple[int, int, Text]]
+
+
+def write_texts(connection: sqlite3.Connection, brought: Iterable[Brought]) -> None:
+    """Write texts of runs, each run once: new ones, and further places of those that are known."""
+    grouped: dict[tuple[int, int, str], list[tuple[int, int, int | None, str]]] = {}
+    parts: dict[int, int] = {}
+    counts: dict[tuple[int, int], int] = {}
+    for run, part, texts in brought:
+        parts[run] = part
+        if not part:
+            counts.update(((kind, run), first_id(kind, run)) for kind in range(len(KINDS)))
+        for step, order, each in texts:
+            grouped.setdefault((each.kind, run, each.text), []).append((step, order, each.call, each.path))
     new: list[tuple[int, bytes, str, int, int, int, bytes]] = []
     again: list[tuple[int, int, int, int]] = []
     further: list[tuple[int, int, int, int, int, bytes]] = []
-    names = {digest_of(f"{kind} {run} {text}".encode()): (kind, text) for kind, text in grouped}
-    known = _known(connection, list(names))
-    for name, (kind, text) in names.items():
-        places = grouped[kind, text]
+    names = {digest_of(f"{kind} {run} {text}".encode()): (kind, run, text) for kind, run, text in grouped}
+    known = _known(connection, [name for name, (_, run, _) in names.items() if parts[run]])
+    for name, (kind, run, text) in names.items():
+        places = grouped[kind, run, text]
         steps = [place[0] for place in places]
         number = known.get(name, 0)
         if not number:
-            number = counts.get(kind) or _next_number(connection, kind, run)
-            counts[kind] = number + 1
+            number = counts.get((kind, run)) or _next_number(connection, kind, run)
+            counts[kind, run] = number + 1
             new.append((number, name, text, len(places), min(steps), max(steps), _packed(places[:_MOST_PLACES])))
             places = places[_MOST_PLACES:]
         else:
             again.append((len(places), min(steps), max(steps), number))
-        further += ((number, part << _PART_BITS | at, *row) for at, row in enumerate(_parts(places)))
+        further += ((number, parts[run] << _PART_BITS | at, *row) for at, row in enumerate(_parts(places)))
     new.sort(key=lambda row: row[0])  # FTS5 starts a new part of its tree for a number below the last one
     connection.executemany("INSERT INTO texts VALUES(?, ?, ?, ?, ?, ?, ?)", new)
     connection.executemany(

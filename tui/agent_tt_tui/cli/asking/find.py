@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt_tui.cli.errors import INTERRUPTED
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.progress import counter
+from agent_tt_tui.cli.progress import counter, stoppable
 from agent_tt_tui.cli.shapes import hit_shape
 from agent_tt_tui.cli.terminal import Cell, Terminal
 from agent_tt_tui.cli.wording import step_line
@@ -58,7 +59,8 @@ def command(
     best hits come first, and equal texts are one, with how often they stand and the last step; with --by step each
     place is a hit. Exit code 1 when there is none.
 
-    An index is kept in the user's cache folder; search_index = false in the settings turns that off.
+    An index is kept in the user's cache folder; search_index = false in the settings turns that off. Ctrl-C ends a long
+    search with what it found, and says how much was searched (exit code 130); with an index the next one goes on there.
 
     \b
     agent-tt find flaky-checkout refused
@@ -66,6 +68,7 @@ def command(
     agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
     agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
     --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
+            with searched: 0.43 where Ctrl-C ended it;
             with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}; where nothing was found, also
             {unread: ["step 3 cannot be read whole"]} of what could not be looked at
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -80,15 +83,15 @@ def command(
     query = parse(text, regex=regex, fields=fields)
     with options.source(*runs or ()) as source:
         ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
-        found = _search(options, source, query, ids, by, limit)
-        unread = () if found.hits else _unread(source, ids)
+        found, unread = _search(options, source, query, ids, by, limit)
         if options.as_json:
             hits = [hit_shape(hit) for hit in found.hits]
             write_json(
                 {
                     "hits": list(hits),
                     "total": found.total,
-                    "complete": found.is_complete,
+                    "complete": found.is_complete and found.searched >= 1,
+                    **({"searched": round(found.searched, 3)} if found.searched < 1 else {}),
                     **({"unread": [*unread]} if unread else {}),
                 }
             )
@@ -97,6 +100,8 @@ def command(
                 {} if ids is not None and len(ids) == 1 else {run.id: run.name for run in source.runs(archived=True)}
             )
             _print(options.terminal(), found, names, text, unread)
+    if found.searched < 1:
+        return INTERRUPTED
     return 0 if found.hits else 1
 
 
@@ -114,7 +119,10 @@ def _runs_and_text(
     return None if in_all else runs, words[-1]
 
 
-def _search(options: Options, source: RunSource, query: Query, runs: Sequence[str] | None, by: By, limit: int) -> Hits:
+def _search(
+    options: Options, source: RunSource, query: Query, runs: Sequence[str] | None, by: By, limit: int
+) -> tuple[Hits, tuple[str, ...]]:
+    """Search, until Ctrl-C at most; also say what could not be looked at, where nothing was found in all there is."""
     from contextlib import closing
 
     from agent_tt.querying.search.finder import Finder
@@ -122,10 +130,21 @@ def _search(options: Options, source: RunSource, query: Query, runs: Sequence[st
     with (
         closing(Finder(source)) as finder,
         counter("searching, in percent", show=not options.as_json) as report,
+        stoppable() as is_stopped,
     ):
-        return finder.found(
-            query, runs, by=by, limit=limit, progress=lambda share: report(int(share * _SHARES), _SHARES)
+        found = finder.found(
+            query,
+            runs,
+            by=by,
+            limit=limit,
+            progress=lambda share: report(int(share * _SHARES), _SHARES),
+            cancelled=is_stopped,
         )
+        if found.hits or found.searched < 1:
+            return found, ()
+        unread = finder.unread(runs)
+        is_one = runs is not None and len(runs) == 1
+        return found, tuple(words if is_one else f"{run.name}: {words}" for run, words in unread)
 
 
 def _find_steps(options: Options, run: str, where: str) -> int:
@@ -163,15 +182,6 @@ def _find_steps(options: Options, run: str, where: str) -> int:
     return 0 if count else 1
 
 
-def _unread(source: RunSource, ids: Sequence[str] | None) -> tuple[str, ...]:
-    """What of the runs that were searched could not be looked at, in words."""
-    from agent_tt.querying.unread import unread_in
-
-    runs = [run for run in source.runs() if ids is None or run.id in ids]
-    found = [(run, unread_in(source, run)) for run in runs]
-    return tuple(f"{run.name}: {words}" if len(runs) > 1 else words for run, said in found for words in said)
-
-
 def _print_unread(terminal: Terminal, unread: Sequence[str]) -> None:
 
     if unread:
@@ -185,8 +195,10 @@ def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str, un
     """Write the hits; with `names`, by the ids of runs, each with its run."""
     if not found.hits:
         what = "Nothing that could be looked at" if unread else "Nothing"
+        what = "Nothing that was searched" if found.searched < 1 else what
         terminal.line(f"{what} holds {terminal.safe(text)!r}.")
         _print_unread(terminal, unread)
+        _print_unsearched(terminal, found)
         return
     for hit in found.hits:
         _print_hit(terminal, hit, names.get(hit.run, hit.run) if names else None)
@@ -194,6 +206,12 @@ def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str, un
     if shown < found.total or not found.is_complete:
         total = f"{found.total:,}{'' if found.is_complete else '+'} hits"
         terminal.line(Cell(f"{total}; these are {counted(len(found.hits), 'line')} of them: --limit", "muted"))
+    _print_unsearched(terminal, found)
+
+
+def _print_unsearched(terminal: Terminal, found: Hits) -> None:
+    if found.searched < 1:
+        terminal.line(Cell(f"stopped: {int(found.searched * _SHARES)} % was searched, the rest was not", "muted"))
 
 
 def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:
