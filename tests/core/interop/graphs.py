@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 import sqlite3
+import threading
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -236,8 +238,18 @@ def parallel_failure(checkpointer: SqliteSaver, *, mode: str) -> Any:
     """Two parallel nodes of which one raises: `always`, `once` and then resumed, or `retried` by a policy."""
     failures = {"always": 99, "once": 1, "retried": 1}
     left = [failures[mode]]
+    is_good_written = threading.Event()
+    put_writes = checkpointer.put_writes
+
+    @functools.wraps(put_writes)
+    def telling(*args: Any, **options: Any) -> None:
+        put_writes(*args, **options)
+        is_good_written.set()
+
+    checkpointer.put_writes = telling  # type: ignore[method-assign]
 
     def bad(_state: Log) -> dict[str, Any]:
+        assert is_good_written.wait(60)  # a failure ends the superstep: what is not written by then never is
         if left[0] > 0:
             left[0] -= 1
             raise ValueError(f"bad input ({mode})")
