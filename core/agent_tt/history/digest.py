@@ -96,7 +96,7 @@ def token(wire: Wire) -> int:
             return _pairs_token(wire[VALUE])
         if len(wire) <= SMALL_DICT and CONTAINERS.isdisjoint(map(type, wire.values())):
             return small_dict_token(wire)
-        return sum_token(len(wire), sum(entry_token(key, token(value)) for key, value in wire.items()))
+        return sum_token(len(wire), sum([entry_token(key, token(value)) for key, value in wire.items()]))
     if type(wire) is list:
         if CONTAINERS.isdisjoint(map(type, wire)):
             return flat_list_token(tlv(wire))

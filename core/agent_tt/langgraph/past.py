@@ -178,7 +178,7 @@ class _OneThread:
         self.lock = threading.RLock()
 
     @contextmanager
-    def use(self, _thread_id: str) -> Iterator[ForkedThread]:
+    def use(self, _thread_id: str, *, to_write: bool = False) -> Iterator[ForkedThread]:  # noqa: ARG002  as of `Threads`
         """The thread."""
         with self.lock:
             yield self._thread

@@ -203,7 +203,7 @@ class Checkpointer(AsyncMethods):
         """
         names = config["configurable"]
         namespace = names.get("checkpoint_ns", "")
-        with self._threads.use(str(names["thread_id"])) as thread:
+        with self._threads.use(str(names["thread_id"]), to_write=True) as thread:
             said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
             parent = names.get("checkpoint_id")
             document = cast("Mapping[str, object]", checkpoint)
@@ -222,7 +222,7 @@ class Checkpointer(AsyncMethods):
             task_path: its place in the graph.
         """
         names = config["configurable"]
-        with self._threads.use(str(names["thread_id"])) as thread:
+        with self._threads.use(str(names["thread_id"]), to_write=True) as thread:
             kept = [
                 Write(task_id, task_path, WRITES_IDX_MAP.get(channel, at), channel, self._kept(value)[0])
                 for at, (channel, value) in enumerate(writes)

@@ -13,7 +13,7 @@ from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
 from agent_tt.langgraph.entries import Entry, Saved, track_of
 from agent_tt.langgraph.values import compared
-from agent_tt.langgraph.writes import Write, grown, kept_writes, merged, read_writes, shortened
+from agent_tt.langgraph.writes import Write, grown, in_order, kept_writes, merged, read_writes, shortened
 from agent_tt.model import NewRun
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.protocols.references import id_of
@@ -60,9 +60,12 @@ class Thread:
 
     def _forget(self) -> None:
         self._version: int | None = None
+        self._left_at: int | None = None  # the version of the file that its next transaction finds if nobody else wrote
+        self._has_written = False
         self._runs: dict[int, _Run] = {}
         self._rows: dict[tuple[int, str], list[Entry]] = {}
         self._extras: dict[tuple[int, int], dict[str, Wire]] = {}
+        self._written: dict[tuple[int, int], list[Write]] = {}
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -78,6 +81,7 @@ class Thread:
         if not self._runs.keys() <= set(numbers):
             self._forget()
         self._extras.clear()
+        self._written.clear()
         self._early = list(_EARLY.of(self._store.thread_facts(self.run_id))) if numbers else []
         names = self._store.run_ids(number for number in numbers if number not in self._runs)
         for number in numbers:
@@ -188,15 +192,20 @@ class Thread:
     def _whole(self) -> Iterator[None]:
         """One transaction that begins with what others have written."""
         try:
-            with self._store.as_one():
-                self.refresh()
-                before = self._store.version()
+            with self._store.database.as_one() as tx:
+                version, self._has_written = tx.version(), False
+                if version is None or version != self._left_at:
+                    self.refresh()
+                    for run in self._runs.values():
+                        if run.writer is not None:
+                            run.writer.ask_again()
                 yield
         except BaseException:
             self._forget()  # it may be ahead of the file
             raise
-        after = self._store.version()
-        self._version = after if after == before + 1 else None
+        # A transaction without a change is no commit: the next number may then be somebody else's.
+        self._left_at = version + 1 if version is not None and self._has_written else None
+        self._version = None
 
     def put(self, saved: Saved) -> None:
         """Add a checkpoint, or put it in the place of the one of its id; one transaction."""
@@ -206,7 +215,7 @@ class Thread:
     def _put(self, saved: Saved) -> None:
         replaced = self.find(saved.namespace, saved.id)
         writes = self.reader()(replaced).writes if replaced is not None else []
-        writes = merged(merged(writes, saved.writes), self._take_early(saved.namespace, saved.id))
+        writes = in_order(merged(merged(writes, saved.writes), self._take_early(saved.namespace, saved.id)))
         run, parent = self._place(saved)
         extra = dict(saved.extra)
         StepFacts.writes.put(extra, kept_writes(writes))
@@ -224,13 +233,15 @@ class Thread:
             tokens_in=read,
             tokens_out=wrote,
         )
-        number = self._writer(run).add(step, compared(saved.state))
-        entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
         if parent is not None and parent.run == run and self._is_last(parent):
             self._shorten(parent, saved.state)
+        number = self._writer(run).add(step, compared(saved.state))
+        self._has_written = True
+        entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
         self._add(entry)
         self._runs[run].seen = number
         self._extras[run, number] = extra
+        self._written[run, number] = writes
         if not saved.namespace:
             self._stand(entry, is_known=shown.tells_next(saved.state))
 
@@ -243,7 +254,10 @@ class Thread:
                 self._early += [[namespace, checkpoint_id, of_task] for of_task in kept_writes(writes)]
                 self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early))
                 return
-            self._change_writes(entry, merged(self.writes(entry), writes))
+            before = self.writes(entry)
+            after = in_order(merged(before, writes))
+            if after != before:
+                self._change_writes(entry, after)
             if not namespace and self._is_last(entry):
                 self._stand(entry)
 
@@ -336,10 +350,13 @@ class Thread:
             known.writer = self._store.write_run(known.id)
         return known.writer
 
-    def _change_writes(self, entry: Entry, writes: Iterable[Write]) -> None:
+    def _change_writes(self, entry: Entry, writes: list[Write]) -> None:
+        """Put other writes, in the order in which LangGraph applies them, in the place of those of a checkpoint."""
         extra = {**self.facts_of(entry), StepFacts.writes.key: kept_writes(writes)}
         self._writer(entry.run).change_extra(entry.step, extra)
+        self._has_written = True
         self._extras[entry.run, entry.step] = extra
+        self._written[entry.run, entry.step] = writes
 
     def _shorten(self, parent: Entry, state: dict[str, Wire]) -> None:
         """Leave of the writes that led to a state only where they lie in it."""
@@ -365,15 +382,19 @@ class Thread:
         return read_writes(mine)
 
     def writes(self, entry: Entry) -> list[Write]:
-        """What tasks wrote on top of a checkpoint, as it is kept.
+        """What tasks wrote on top of a checkpoint, as it is kept. The caller must not change it.
 
         Raises:
             Damaged: it is nothing that this class writes.
         """
-        try:
-            return read_writes(StepFacts(self.facts_of(entry)).writes)
-        except Damaged as error:
-            raise self._damaged(entry, error) from error
+        key = entry.run, entry.step
+        known = self._written.get(key)
+        if known is None:
+            try:
+                known = self._written[key] = read_writes(StepFacts(self.facts_of(entry)).writes)
+            except Damaged as error:
+                raise self._damaged(entry, error) from error
+        return known
 
     def _damaged(self, entry: Entry, error: Damaged) -> Damaged:
         where = f"step {entry.step} of run {self._runs[entry.run].id}"

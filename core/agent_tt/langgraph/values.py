@@ -19,7 +19,8 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent_tt.codec.decode import decode
-from agent_tt.codec.encode import encode, is_plain_dict, is_plain_scalar
+from agent_tt.codec.encode import encode
+from agent_tt.codec.plain import is_own_wire, is_plain_dict, is_plain_scalar, is_tree_of_json_types
 from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
@@ -50,8 +51,18 @@ _ROOM: Final = 32 * 1024 * 1024
 
 _PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 _SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
-_CHUNK: Final = 16
-"""Messages that are looked at together."""
+_CHUNK: Final = 64
+"""Messages that are looked at together, at most."""
+_EXACT: Final = (
+    ormsgpack.OPT_PASSTHROUGH_BIG_INT
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+"""Packs what JSON has, and bytes; everything else is refused."""
 
 _MOST_SHOWN: Final = 400
 _CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5}
@@ -72,6 +83,31 @@ class _Chunk:
     messages: list[object]
     form: bytes
     wires: list[Wire]
+
+    def is_of(self, messages: list[object]) -> bool:
+        """Whether these are the same messages, and hold what they held."""
+        return (
+            len(messages) == len(self.messages)
+            and all(map(is_, messages, self.messages))
+            and _form(messages) == self.form
+        )
+
+    def joined(self, other: _Chunk) -> _Chunk:
+        """The messages of both."""
+        return _Chunk(self.messages + other.messages, self.form + other.form, self.wires + other.wires)
+
+
+def _form(messages: list[object]) -> bytes:
+    """All that messages are written from, by their classes too; the form of two lists joined is that of their join.
+
+    Raises:
+        TypeError, AttributeError: one holds objects, or is no message.
+    """
+    parts: list[object] = []
+    for message in messages:
+        parts += (id(type(message)), message.__dict__, message.__pydantic_extra__)  # type: ignore[attr-defined]  # tried
+    packed = ormsgpack.packb(parts, option=_EXACT)
+    return packed[1 if len(parts) < 16 else 3 if len(parts) < 65536 else 5 :]  # without the head, which counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,31 +146,42 @@ class Values:
 
         A list of messages is taken message by message: those that are as they were are not written again.
         """
-        if type(value) is list and type(serde) is JsonPlusSerializer:
-            wires = self._messages(serde, value)
-            if wires is not None:
-                return wires, None
+        if type(serde) is JsonPlusSerializer:
+            if value is None:
+                return None, None
+            plain = _plain_copy(value)
+            if plain is not None:
+                return plain, plain
+            if type(value) is list:
+                wires = self._messages(serde, value)
+                if wires is not None:
+                    return wires, None
         return self.to_wire(serde.dumps_typed(value))
 
     def _messages(self, serde: SerializerProtocol, items: list[object]) -> list[Wire] | None:
         """What is kept of a list of messages; None where it holds anything else."""
-        found: list[Wire] = []
-        for first in range(0, len(items), _CHUNK):
-            chunk = items[first : first + _CHUNK]
-            try:
-                # All that a message is written from. It may only say too often that one has changed.
-                form = marshal.dumps([(item.__dict__, item.__pydantic_extra__) for item in chunk])  # type: ignore[attr-defined]
-            except (ValueError, AttributeError):  # it holds objects, or is no message
-                return None
-            known = self._known.get(id(chunk[0]))
-            if known is None or known.form != form or not _are_same(known.messages, chunk):
-                if not all(isinstance(item, BaseMessage) for item in chunk):
-                    return None
-                wires = [self.to_wire(serde.dumps_typed(item))[0] for item in chunk]
-                known = _Chunk(chunk, form, wires)
-                self._known.put(id(chunk[0]), known, len(form))
-            found += known.wires
-        return found
+        found: list[_Chunk] = []
+        at = 0
+        try:
+            while at < len(items):
+                chunk = self._known.get(id(items[at]))
+                if chunk is None or not chunk.is_of(items[at : at + len(chunk.messages)]):
+                    room = _CHUNK - len(found[-1].messages) % _CHUNK if found else _CHUNK
+                    new = items[at : at + room]
+                    if not all(isinstance(item, BaseMessage) for item in new):
+                        return None
+                    form = _form(new)  # first: what changes meanwhile is then seen to have changed the next time
+                    chunk = _Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
+                    self._known.put(id(new[0]), chunk, len(form))
+                at += len(chunk.messages)
+                if found and len(found[-1].messages) + len(chunk.messages) <= _CHUNK:
+                    found[-1] = found[-1].joined(chunk)
+                    self._known.put(id(found[-1].messages[0]), found[-1], len(chunk.form))
+                else:
+                    found.append(chunk)
+        except (TypeError, AttributeError):
+            return None
+        return [wire for chunk in found for wire in chunk.wires]
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
         """The value that was kept as `wire`, the caller's own.
@@ -235,12 +282,12 @@ class Values:
             again = self._pack(wire)
         except (AgentTTError, _NotPackable, RecursionError, ValueError, TypeError, AttributeError):
             return False
-        if again.code != extension.code:
-            return False
-        if again.data == extension.data:
+        if again == extension:
+            self._extensions.put(marshal.dumps(wire, 2), again, len(again.data))  # it is asked for at once
             return True
         # A set has no order: its items are kept in one of ours.
-        return _has_sets(extension.data) and wire == to_wire(Extension(again.code, again.data))
+        is_other_order = again.code == extension.code and _has_sets(extension.data)
+        return is_other_order and wire == to_wire(Extension(again.code, again.data))
 
     # ---------------------------------------------------------------- and back
 
@@ -319,12 +366,25 @@ class _Memory(Generic[K, V]):
         self._values[key] = value
 
 
-def compared(state: dict[str, Wire]) -> object:
-    """A state as the store is to compare it with the last one: in parts that are wire values already."""
+def _plain_copy(value: object) -> Wire:
+    """A dict or list that holds nothing but what JSON has, as new containers; None for everything else."""
+    if type(value) is not dict and type(value) is not list:
+        return None
+    try:
+        blob = ormsgpack.packb(value, option=_EXACT)
+    except TypeError:
+        return None
+    copy = ormsgpack.unpackb(blob)
+    is_plain = is_tree_of_json_types(copy, most=len(blob)) and is_own_wire(copy, deepest=_DEEPEST - 1)
+    return copy if is_plain else None
+
+
+def compared(state: dict[str, Wire]) -> Encoded:
+    """A state as the store is to compare it with the last one."""
     if TYPE in state or VALUE in state:
         pairs: list[Wire] = [[key, item] for key, item in state.items()]
         return Encoded({TYPE: "dict", VALUE: pairs})
-    return {key: _in_parts(item) for key, item in state.items()}
+    return Encoded(state)
 
 
 def _has_sets(blob: bytes) -> bool:
@@ -337,22 +397,6 @@ def _is_model(wire: Wire) -> bool:
 
 _read: Final[Callable[[bytes], Any]] = marshal.loads
 """Only ever called with bytes that this process has just made."""
-
-
-def _are_same(some: list[object], others: list[object]) -> bool:
-    return len(some) == len(others) and all(map(is_, some, others))
-
-
-def _in_parts(wire: Wire) -> object:
-    if type(wire) is list:
-        return [Encoded(item) if type(item) is dict or type(item) is list else item for item in wire]
-    if type(wire) is dict and not is_envelope(wire):
-        return {key: _as_wire(item) for key, item in wire.items()}
-    return _as_wire(wire)
-
-
-def _as_wire(wire: Wire) -> object:
-    return wire if is_plain_scalar(wire) else Encoded(wire)
 
 
 def _with_bytes(envelope: Wire, blob: bytes, **more: Wire) -> Wire:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Write", "grown", "kept_writes", "merged", "read_writes", "shortened"]
+__all__ = ["Write", "grown", "in_order", "kept_writes", "merged", "read_writes", "shortened"]
 
 _HINT: Final = "`agent-tt verify` says what else is damaged. Fork from an earlier checkpoint, or delete the thread."
 _SHORT: Final = 96
@@ -92,7 +93,12 @@ def read_writes(kept: Iterable[Wire]) -> list[Write]:
             for number, channel, value, *rest in rows:
                 place = ([*rest[0][0]], [*rest[0][1]]) if rest else None
                 found.append(Write(str(task), str(path), int(number), str(channel), value, place))
-    return sorted(found, key=lambda write: (write.path, write.task, write.number))
+    return in_order(found)
+
+
+def in_order(writes: Iterable[Write]) -> list[Write]:
+    """Writes in the order in which LangGraph applies them."""
+    return sorted(writes, key=lambda write: (write.path, write.task, write.number))
 
 
 @contextmanager
@@ -143,10 +149,17 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
             place = [write.channel, first, last if many else None]
     if size <= _SHORT:
         return write
-    changes = diff(part, write.value)
+    changes = [] if _are_same(part, write.value) else diff(part, write.value)
     if len(orjson.dumps(changes)) * 2 > size:
         return write
     return replace(write, value=None, found=(place, changes))  # type: ignore[arg-type]  # operations are wire values
+
+
+def _are_same(one: Wire, other: Wire) -> bool:
+    """Whether two values, or the items of two lists, are the very same objects: what a task wrote, in the state."""
+    if type(one) is list and type(other) is list:
+        return len(one) == len(other) and all(map(is_, one, other))
+    return one is other
 
 
 def grown(channel: str, writes: Iterable[Write]) -> int:

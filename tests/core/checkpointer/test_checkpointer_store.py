@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from contextlib import closing
@@ -121,6 +122,49 @@ def test_processes_write_one_thread_at_once(tmp_path: Path):
             assert values == [list(range(number)) for number in range(12)]
     with closing(open_source(path)) as source:
         assert source.verify() == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_savers_of_one_file_take_turns_in_any_order(seed: int, tmp_path: Path):
+    draw, expected, path = random.Random(seed), InMemorySaver(), tmp_path / "runs.db"
+    with Checkpointer(path) as one, Checkpointer(path) as other:
+        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        for step in range(40):
+            saver, first = draw.choice([one, other]), {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+            how = draw.choice(["put", "put", "put", "put_writes", "put_writes", "nothing", "read", "branch", "other"])
+            if how == "put_writes" and "checkpoint_id" in config["configurable"]:
+                task = draw.choice(["task a", f"task {step}"])
+                for each in (saver, expected):
+                    each.put_writes(config, [("items", [step])], task)
+            elif how == "nothing":
+                saver.delete_for_runs(["no such run"])
+                if "checkpoint_id" in config["configurable"]:
+                    saver.put_writes(config, [], "task")
+            elif how == "read":
+                saver.get_tuple(first)
+            elif how == "other":
+                saver.put({"configurable": {"thread_id": "u"}}, empty_checkpoint(), {"source": "input"}, {})
+            else:
+                chosen = config
+                if how == "branch":
+                    chosen = draw.choice([found.config for found in expected.list(first)] or [config])
+                checkpoint: Any = {**empty_checkpoint(), "channel_values": {"items": list(range(step))}}
+                metadata: Any = {"source": "loop", "step": step, "parents": {}}
+                versions: Any = {"items": step}
+                checkpoint["channel_versions"] = versions
+                config = expected.put(chosen, checkpoint, metadata, versions)
+                saver.put(chosen, checkpoint, metadata, versions)
+        found = [list(saver.list({"configurable": {"thread_id": "t"}})) for saver in (expected, one, other)]
+        assert _plain(found[0]) == _plain(found[1]) == _plain(found[2])
+    with closing(open_source(path)) as source:
+        assert source.verify() == []
+
+
+def _plain(found: list[Any]) -> list[Any]:
+    return [
+        (one.config, one.checkpoint, one.metadata, one.parent_config, sorted(one.pending_writes or (), key=str))
+        for one in found
+    ]
 
 
 def test_a_write_that_comes_before_its_checkpoint_waits_for_it(tmp_path: Path):
