@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.langgraph.writes import Write
+    from agent_tt.model import Step
 
-__all__ = ["FACTS", "USUAL", "Entry", "Saved", "saved_checkpoint", "track_of"]
+__all__ = ["FACTS", "USUAL", "Chain", "Entry", "Saved", "facts_of", "saved_checkpoint", "stored_facts", "track_of"]
 
 _MAIN: Final = "main"
 
@@ -24,6 +25,10 @@ FACTS: Final = ("source", "step")
 """What of its metadata is a fact of the step."""
 USUAL: Final[dict[str, Wire]] = {"parents": {}}
 """The rest of the metadata of most checkpoints; it is not kept."""
+_PARENT: Final = StepFacts.parent_checkpoint_id.key
+_STAMP: Final = StepFacts.checkpoint_ts.key
+_TOLD: Final = (_PARENT, _STAMP)
+"""Facts that are absent where the steps tell them, so that null stands where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +103,63 @@ def saved_checkpoint(
         StepFacts.checkpoint_ts.key: cast("Wire", checkpoint.get("ts")),
         StepFacts.checkpoint_metadata.key: None if rest == USUAL else rest,
     }
-    extra = {key: value for key, value in extra.items() if value is not None}
+    extra = {key: value for key, value in extra.items() if value is not None or key in _TOLD}
     state = shown.parted(channels, book if isinstance(book, dict) else {})
     return Saved(namespace, checkpoint_id, parent, state, extra, host=shown.host(extra))
+
+
+class Chain:
+    """The checkpoints of a run's steps, one after another: each went on from the one before it, or says otherwise.
+
+    Attributes:
+        last: the last one of each namespace that is known.
+        is_broken: whether a step before cannot be read, which may have been the last one of any namespace.
+    """
+
+    __slots__ = ("is_broken", "last")
+
+    def __init__(self) -> None:
+        self.last: dict[str, str] = {}
+        self.is_broken = False
+
+    def follow(self, step: Step, run: int) -> Entry | None:
+        """Go on with a step of the run of that row number; None of one without a checkpoint, or whose parent is lost."""
+        if step.damaged is not None:
+            self.last.clear()
+            self.is_broken = True
+            return None
+        facts = step.facts
+        if facts.checkpoint_id is None:
+            return None
+        namespace = facts.checkpoint_ns or ""
+        is_told = StepFacts.parent_checkpoint_id.is_in(facts.raw)
+        is_lost = not is_told and self.is_broken and namespace not in self.last
+        parent = facts.parent_checkpoint_id if is_told else self.last.get(namespace)
+        self.last[namespace] = facts.checkpoint_id
+        return None if is_lost else Entry(namespace, facts.checkpoint_id, parent, run, step.number)
+
+
+def facts_of(step: Step, parent: str | None) -> dict[str, Wire]:
+    """The facts of a checkpoint's step, with those that the steps tell.
+
+    Args:
+        step: the step.
+        parent: the checkpoint that it went on from.
+    """
+    told = None if step.ended_us is None else shown.stamp(step.ended_us)
+    return {_STAMP: told, **step.extra, _PARENT: parent}
+
+
+def stored_facts(facts: Mapping[str, Wire], before: str | None, ended_us: int) -> dict[str, Wire]:
+    """What is stored of them.
+
+    Args:
+        facts: all of them.
+        before: the last checkpoint before it of its namespace in its run.
+        ended_us: when the step is said to have ended.
+    """
+    told = {_PARENT: before, _STAMP: shown.stamp(ended_us)}
+    return {key: value for key, value in facts.items() if value is None or told.get(key) != value}
 
 
 def track_of(namespace: str) -> str:

@@ -2,8 +2,9 @@
 
 What a task wrote is `[task, path, [number, channel, value], …]`. Most values are found in the state of the next
 checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
-`[number, channel, null, [place, changes]]`: `place` is the channel, and the items of a list; `changes` is
-what turns that part of the state into the value (a message that had no id yet), as operations of a state's history.
+`[number, channel, null, place, changes]`: `place` is `[]` for all of the channel, `[n]` for an item of a list, `[n, m]`
+for a part of one; `changes`, absent where there are none, is what turns that part of the state into the value (a message
+that had no id yet), as operations of a state's history.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Write:
         number: its place among the task's writes; below 0 for errors, interrupts and answers.
         channel: where it goes.
         value: the value; None where `found` says where it lies.
-        found: its place in the state of the next checkpoint, and what differs.
+        found: its place in that channel of the next checkpoint, and what differs.
     """
 
     task: str
@@ -53,7 +54,10 @@ class Write:
     def to_wire(self) -> Wire:
         """As it is kept, beside the others of its task."""
         kept: list[Wire] = [self.number, self.channel, self.value]
-        return kept if self.found is None else [*kept, [list(self.found[0]), self.found[1]]]
+        if self.found is None:
+            return kept
+        place, changes = self.found
+        return [*kept, list(place), *([changes] if changes else [])]
 
     def given(self, state: Mapping[str, Wire]) -> Wire:
         """The value that was written, by the state of the next checkpoint; the caller's own, where it lay there.
@@ -64,11 +68,11 @@ class Write:
         if self.found is None:
             return self.value
         with _named_damage():
-            (channel, *items), changes = self.found
-            part = state[str(channel)]
+            items, changes = self.found
+            part = state[self.channel]
             if items and isinstance(part, list):
-                first, last = items
-                part = part[first:last] if last is not None else part[first]  # type: ignore[index]  # whole numbers
+                first, *last = items
+                part = part[first : last[0]] if last else part[first]  # type: ignore[index]  # whole numbers
             return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
 
 
@@ -91,8 +95,8 @@ def read_writes(kept: Iterable[Wire]) -> list[Write]:
         for of_task in kept:
             task, path, *rows = cast("list[Any]", of_task)  # as `kept_writes` gave it
             for number, channel, value, *rest in rows:
-                place = ([*rest[0][0]], [*rest[0][1]]) if rest else None
-                found.append(Write(str(task), str(path), int(number), str(channel), value, place))
+                found_at = ([*rest[0]], [*rest[1]] if len(rest) > 1 else []) if rest else None
+                found.append(Write(str(task), str(path), int(number), str(channel), value, found_at))
     return in_order(found)
 
 
@@ -138,7 +142,7 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
         return write
     size = len(orjson.dumps(write.value))
     part: Wire = now
-    place: list[Wire] = [write.channel]
+    place: list[Wire] = []
     if isinstance(now, list) and write.channel in taken:
         first = taken[write.channel]
         many = isinstance(write.value, list)
@@ -146,7 +150,7 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
         if last <= len(now):
             taken[write.channel] = last
             part = now[first:last] if many else now[first]
-            place = [write.channel, first, last if many else None]
+            place = [first, last] if many else [first]
     if size <= _SHORT:
         return write
     changes = [] if _are_same(part, write.value) else diff(part, write.value)

@@ -53,7 +53,8 @@ class ThreadStep:
         agent: which part of the agent took it.
         parent: the step that it is nested in.
         status: how it ended.
-        started_us: when it began; None where that is not known.
+        started_us: when it began; None for when it ended.
+        ended_us: when it ended; None for now.
         tokens_in, tokens_out: what its model calls read and wrote.
     """
 
@@ -64,6 +65,7 @@ class ThreadStep:
     parent: int | None = None
     status: StepStatus = "ok"
     started_us: int | None = None
+    ended_us: int | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
 
@@ -101,10 +103,10 @@ class ThreadWriter(SqliteRunWriter):
                     ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
                     self._last = self._first_step - 1 if last is None else int(last)
                 number = self._last + 1
-                now = now_us()
+                ended = step.ended_us or now_us()
                 row: tuple[SqlValue, ...] = (
                     *(self._run, number, step.parent, None, step.name, step.agent, "main", step.status),
-                    *(step.started_us or now, now, step.tokens_in, step.tokens_out, None, None, writer.track),
+                    *(step.started_us or ended, ended, step.tokens_in, step.tokens_out, None, None, writer.track),
                     *(checkpoint.seq, columns.mapping_to_text({StepMeta.extra.key: dict(step.extra)})),
                 )
                 self._row, _ = STEPS.write(tx, row)

@@ -85,7 +85,7 @@ def test_a_thread_with_damaged_writes_is_read_or_named(tmp_path_factory: pytest.
 
 def test_the_error_names_the_thread_the_checkpoint_and_what_to_do(tmp_path: Path):
     first, _ = two(tmp_path / "runs.db")
-    change(tmp_path / "runs.db", [["task", "~__pregel_pull, node", [0, "answer", None, [["gone"], []]]]])
+    change(tmp_path / "runs.db", [["task", "~__pregel_pull, node", [0, "answer", None, [0, 1], ["gone"]]]])
     with Checkpointer(tmp_path / "runs.db") as saver, pytest.raises(Damaged) as raised:
         saver.get_tuple(first)
     assert first["configurable"]["checkpoint_id"] in raised.value.message
