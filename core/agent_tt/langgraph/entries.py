@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.langgraph.writes import Write
     from agent_tt.model import Step
 
-__all__ = ["FACTS", "USUAL", "Chain", "Entry", "Saved", "facts_of", "saved_checkpoint", "stored_facts", "track_of"]
+__all__ = ["FACTS", "USUAL", "Chain", "Entry", "Saved", "facts_of", "saved_checkpoint", "track_of"]
 
 _MAIN: Final = "main"
 
@@ -26,9 +26,13 @@ FACTS: Final = ("source", "step")
 USUAL: Final[dict[str, Wire]] = {"parents": {}}
 """The rest of the metadata of most checkpoints; it is not kept."""
 _PARENT: Final = StepFacts.parent_checkpoint_id.key
+_SOURCE: Final = StepFacts.source.key
+_SUPERSTEP: Final = StepFacts.langgraph_step.key
 _STAMP: Final = StepFacts.checkpoint_ts.key
-_TOLD: Final = (_PARENT, _STAMP)
+_TOLD: Final = (_PARENT, _SOURCE, _SUPERSTEP, _STAMP)
 """Facts that are absent where the steps tell them, so that null stands where there is none."""
+_FIRST_SUPERSTEP: Final = -1
+"""LangGraph counts from the input on; the first step has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +99,12 @@ def saved_checkpoint(
     checkpoint_id = str(checkpoint["id"])
     extra: dict[str, Wire] = {
         StepFacts.checkpoint_id.key: checkpoint_id,
-        StepFacts.parent_checkpoint_id.key: parent,
+        _PARENT: parent,
         StepFacts.checkpoint_ns.key: namespace or None,
-        StepFacts.source.key: cast("Wire", source),
-        StepFacts.langgraph_step.key: cast("Wire", step),
+        _SOURCE: cast("Wire", source),
+        _SUPERSTEP: cast("Wire", step),
         StepFacts.next.key: [*shown.next_nodes(checkpoint, unpacked)] or None,
-        StepFacts.checkpoint_ts.key: cast("Wire", checkpoint.get("ts")),
+        _STAMP: cast("Wire", checkpoint.get("ts")),
         StepFacts.checkpoint_metadata.key: None if rest == USUAL else rest,
     }
     extra = {key: value for key, value in extra.items() if value is not None or key in _TOLD}
@@ -109,57 +113,57 @@ def saved_checkpoint(
 
 
 class Chain:
-    """The checkpoints of a run's steps, one after another: each went on from the one before it, or says otherwise.
-
-    Attributes:
-        last: the last one of each namespace that is known.
-        is_broken: whether a step before cannot be read, which may have been the last one of any namespace.
-    """
-
-    __slots__ = ("is_broken", "last")
+    """The checkpoints of a run's steps, one after another: each went on from the one before it, or says otherwise."""
 
     def __init__(self) -> None:
-        self.last: dict[str, str] = {}
-        self.is_broken = False
+        self._last: dict[str, str] = {}
+        self._is_broken = False
 
     def follow(self, step: Step, run: int) -> Entry | None:
-        """Go on with a step of the run of that row number; None of one without a checkpoint, or whose parent is lost."""
-        if step.damaged is not None:
-            self.last.clear()
-            self.is_broken = True
-            return None
+        """Go on with a step of the run of that row number; None without a checkpoint, or where its parent is lost."""
         facts = step.facts
-        if facts.checkpoint_id is None:
+        if step.damaged is not None:
+            self._last.clear()  # it may have been the last one of any namespace
+            self._is_broken = True
+        if step.damaged is not None or facts.checkpoint_id is None:
             return None
         namespace = facts.checkpoint_ns or ""
         is_told = StepFacts.parent_checkpoint_id.is_in(facts.raw)
-        is_lost = not is_told and self.is_broken and namespace not in self.last
-        parent = facts.parent_checkpoint_id if is_told else self.last.get(namespace)
-        self.last[namespace] = facts.checkpoint_id
-        return None if is_lost else Entry(namespace, facts.checkpoint_id, parent, run, step.number)
+        is_lost = self._is_broken and not is_told and namespace not in self._last
+        parent = facts.parent_checkpoint_id if is_told else self._last.get(namespace)
+        entry = Entry(namespace, facts.checkpoint_id, parent, run, step.number)
+        self.add(entry)
+        return None if is_lost else entry
+
+    def add(self, entry: Entry) -> None:
+        """Go on with a checkpoint."""
+        self._last[entry.namespace] = entry.id
+
+    def stored(self, facts: Mapping[str, Wire], namespace: str, number: int, ended_us: int) -> dict[str, Wire]:
+        """What is stored of the facts of the checkpoint that comes next.
+
+        Args:
+            facts: all of them.
+            namespace: its namespace.
+            number: the number of its step.
+            ended_us: when that is said to have ended.
+        """
+        told = _told(number, ended_us, self._last.get(namespace))
+        return {key: value for key, value in facts.items() if value is None or not _is_same(told.get(key), value)}
 
 
-def facts_of(step: Step, parent: str | None) -> dict[str, Wire]:
-    """The facts of a checkpoint's step, with those that the steps tell.
-
-    Args:
-        step: the step.
-        parent: the checkpoint that it went on from.
-    """
-    told = None if step.ended_us is None else shown.stamp(step.ended_us)
-    return {_STAMP: told, **step.extra, _PARENT: parent}
+def facts_of(step: Step, entry: Entry) -> dict[str, Wire]:
+    """The facts of the step that has a checkpoint, with those that the steps tell."""
+    return {**_told(step.number, step.ended_us, entry.parent), **step.extra}
 
 
-def stored_facts(facts: Mapping[str, Wire], before: str | None, ended_us: int) -> dict[str, Wire]:
-    """What is stored of them.
+def _told(number: int, ended_us: int | None, parent: str | None) -> dict[str, Wire]:
+    stamp = None if ended_us is None else shown.stamp(ended_us)
+    return {_PARENT: parent, _SOURCE: "loop", _SUPERSTEP: number + _FIRST_SUPERSTEP - 1, _STAMP: stamp}
 
-    Args:
-        facts: all of them.
-        before: the last checkpoint before it of its namespace in its run.
-        ended_us: when the step is said to have ended.
-    """
-    told = {_PARENT: before, _STAMP: shown.stamp(ended_us)}
-    return {key: value for key, value in facts.items() if value is None or told.get(key) != value}
+
+def _is_same(told: Wire, value: Wire) -> bool:
+    return type(told) is type(value) and told == value
 
 
 def track_of(namespace: str) -> str:

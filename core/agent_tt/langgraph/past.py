@@ -113,7 +113,7 @@ class ForkedThread:
     def facts_of(self, entry: Entry) -> dict[str, Wire]:
         """The facts of a checkpoint's step."""
         own = self._own.get((entry.namespace, entry.id))
-        return own.extra if own is not None else facts_of(self._steps[entry.step], entry.parent)
+        return own.extra if own is not None else facts_of(self._steps[entry.step], entry)
 
     asked = find
     """As `find`, for whoever goes on from there: steps that cannot be read were refused before."""

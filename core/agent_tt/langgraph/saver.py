@@ -316,7 +316,8 @@ class Checkpointer(AsyncMethods):
         return self._values.given(self.serde, wire)
 
     def _metadata(self, extra: Mapping[str, Wire]) -> dict[str, Any]:
-        facts = {name: extra.get(key) for name, key in zip(FACTS, _FACT_KEYS, strict=True) if key in extra}
+        found = {name: extra.get(key) for name, key in zip(FACTS, _FACT_KEYS, strict=True)}
+        facts = {name: value for name, value in found.items() if value is not None}
         return {**facts, **_mapping(self._given(extra.get(StepFacts.checkpoint_metadata.key, USUAL)))}
 
     def _tuple(self, thread_id: object, saved: Saved) -> CheckpointTuple:

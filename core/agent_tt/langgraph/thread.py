@@ -11,7 +11,7 @@ import orjson
 
 from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
-from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of, stored_facts, track_of
+from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of, track_of
 from agent_tt.langgraph.values import compared
 from agent_tt.langgraph.writes import Write, grown, in_order, kept_writes, merged, read_writes, shortened
 from agent_tt.model import NewRun
@@ -158,7 +158,7 @@ class Thread:
         if known is None:
             (step,) = self._store.steps(self._runs[entry.run].id, entry.step, entry.step + 1)
             self._stored[key] = dict(step.extra)
-            known = self._facts[key] = facts_of(step, entry.parent)
+            known = self._facts[key] = facts_of(step, entry)
         return known
 
     def reader(self) -> Callable[[Entry], Saved]:
@@ -228,7 +228,7 @@ class Thread:
         source = facts.get(StepFacts.source.key)
         chain, stamp = self._runs[run].chain, StepFacts(facts).checkpoint_ts
         ended_us = max(shown.time_us(stamp) or 0, 0) or now_us()
-        stored = stored_facts(facts, chain.last.get(saved.namespace), ended_us)
+        stored = chain.stored(facts, saved.namespace, self._runs[run].seen + 1, ended_us)
         read, wrote = shown.tokens(used) if source == "loop" else (None, None)
         step = ThreadStep(
             name=shown.step_name(source, StepFacts(before).next),
@@ -245,9 +245,9 @@ class Thread:
         number = self._writer(run).add(step, compared(saved.state))
         self._has_written = True
         entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
+        chain.add(entry)
         self._add(entry)
         self._runs[run].seen = number
-        chain.last[saved.namespace] = saved.id
         self._facts[run, number], self._stored[run, number] = facts, stored
         self._written[run, number] = writes
         if not saved.namespace:

@@ -2,9 +2,9 @@
 
 What a task wrote is `[task, path, [number, channel, value], …]`. Most values are found in the state of the next
 checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
-`[number, channel, null, place, changes]`: `place` is `[]` for all of the channel, `[n]` for an item of a list, `[n, m]`
-for a part of one; `changes`, absent where there are none, is what turns that part of the state into the value (a message
-that had no id yet), as operations of a state's history.
+`[number, channel, null, place, changes]`: `place` is `[]` for all of the channel, `[n]` for an item of a list,
+`[n, m]` for a part of one; `changes`, absent where there are none, is what turns that part of the state into the value
+(a message that had no id yet), as operations of a state's history.
 """
 
 from __future__ import annotations

@@ -160,6 +160,38 @@ def test_savers_of_one_file_take_turns_in_any_order(seed: int, tmp_path: Path):
         assert source.verify() == []
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        *("2026-01-02T03:04:05.000001+00:00", "2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05.6+02:00"),
+        *("2026-01-02T03:04", "1969-12-31T23:59:59+00:00", "0001-01-01T00:00:00+00:00"),
+        *("9999-12-31T23:59:59.999999+00:00", "noon", "", None),
+    ],
+)
+def test_what_a_checkpoint_says_of_itself_comes_back_however_odd(stamp: str | None, tmp_path: Path):
+    said = [{}, {"source": "loop"}, {"source": "input", "step": -1}, {"source": "loop", "step": 0}, {"step": 1}]
+    odd = [{"source": "loop", "step": True}, {"source": "loop", "step": 2.0}, {"source": "loop", "step": 3, "x": None}]
+    thread: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        configs = [thread]
+        for metadata in said + odd:
+            checkpoint: Any = {**empty_checkpoint(), "ts": stamp}
+            if stamp is None:
+                del checkpoint["ts"]
+            configs.append(saver.put(configs[-1], checkpoint, metadata, {}))  # type: ignore[arg-type]  # as users may
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        saver.copy_thread("t", "copy")
+        for name in ("t", "copy"):
+            found = list(saver.list({"configurable": {"thread_id": name}}))[::-1]
+            assert [one.checkpoint.get("ts") for one in found] == [stamp] * len(found)
+            assert [repr(sorted(one.metadata.items())) for one in found] == [
+                repr(sorted(each.items())) for each in said + odd
+            ]
+            ids = [config["configurable"].get("checkpoint_id") for config in configs]
+            assert [one.config["configurable"]["checkpoint_id"] for one in found] == ids[1:]
+            assert [(one.parent_config or thread)["configurable"].get("checkpoint_id") for one in found] == ids[:-1]
+
+
 def _plain(found: list[Any]) -> list[Any]:
     return [
         (one.config, one.checkpoint, one.metadata, one.parent_config, sorted(one.pending_writes or (), key=str))
