@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import base64
 import marshal
-from contextlib import suppress
 from dataclasses import dataclass
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
@@ -27,8 +26,6 @@ from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import opaque, to_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from agent_tt.codec.wire import Wire
@@ -53,6 +50,8 @@ _PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 _SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
 _CHUNK: Final = 64
 """Messages that are looked at together, at most."""
+_TOGETHER: Final = (64, 8, 1)
+"""How many messages are copied together: a list grows at its end, so that most of them are where they were."""
 _EXACT: Final = (
     ormsgpack.OPT_PASSTHROUGH_BIG_INT
     | ormsgpack.OPT_PASSTHROUGH_DATACLASS
@@ -111,20 +110,38 @@ def _form(messages: list[object]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    """A message that a serializer made: its class, and the form of all that it holds, which is plain data."""
+class _Models:
+    """Messages that a serializer made: their classes, the fields that were set, and the form of all that they hold."""
 
     serde: SerializerProtocol
-    kind: type[BaseMessage]
+    kinds: list[type[BaseMessage]]
+    names: list[set[str]]
     form: bytes
 
-    def copy(self) -> BaseMessage:
-        """Another one, which shares nothing with the first."""
-        fields, extra, names = _read(self.form)
-        made = self.kind.__new__(self.kind)
-        for name, part in (("__dict__", fields), ("__pydantic_extra__", extra), ("__pydantic_fields_set__", names)):
-            object.__setattr__(made, name, part)
-        object.__setattr__(made, "__pydantic_private__", None)
+    @classmethod
+    def of(cls, serde: SerializerProtocol, made: list[object]) -> _Models | None:
+        """Those of some messages; None where one holds more than plain data, and has to be made anew each time."""
+        messages = [message for message in made if isinstance(message, BaseMessage)]
+        if len(messages) < len(made) or any(message.__pydantic_private__ is not None for message in messages):
+            return None
+        try:
+            form = ormsgpack.packb([[one.__dict__, one.__pydantic_extra__] for one in messages], option=_EXACT)
+        except TypeError:
+            return None
+        names = [message.__pydantic_fields_set__.copy() for message in messages]
+        return cls(serde, [type(message) for message in messages], names, form)
+
+    def copies(self) -> list[object]:
+        """Other ones, which share nothing with the first."""
+        made: list[object] = []
+        put = object.__setattr__
+        for kind, names, (fields, extra) in zip(self.kinds, self.names, ormsgpack.unpackb(self.form), strict=True):
+            message = kind.__new__(kind)
+            put(message, "__dict__", fields)
+            put(message, "__pydantic_extra__", extra)
+            put(message, "__pydantic_fields_set__", names.copy())
+            put(message, "__pydantic_private__", None)
+            made.append(message)
         return made
 
 
@@ -139,7 +156,7 @@ class Values:
         self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
         self._extensions: _Memory[bytes, Extension] = _Memory()
         self._known: _Memory[int, _Chunk] = _Memory()
-        self._models: _Memory[bytes, _Model] = _Memory()
+        self._models: _Memory[bytes, _Models] = _Memory()
 
     def kept(self, serde: SerializerProtocol, value: object) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked, as `to_wire` gives them.
@@ -189,8 +206,10 @@ class Values:
         Raises:
             Damaged: no value is kept so.
         """
-        if type(wire) is list and type(serde) is JsonPlusSerializer and all(map(_is_model, wire)):
-            return [self._message(serde, item) for item in wire]
+        if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
+            messages = self._given_messages(serde, wire)
+            if messages is not None:
+                return messages
         return self._loaded(serde, wire)
 
     def _loaded(self, serde: SerializerProtocol, wire: Wire) -> object:
@@ -201,18 +220,38 @@ class Values:
             raise Damaged(what, hint="`agent-tt verify` says what is damaged.") from error
         return serde.loads_typed(typed)
 
-    def _message(self, serde: SerializerProtocol, wire: Wire) -> object:
-        """One object; messages that were met before are copied, which takes a fifth of the time of making them."""
-        key = marshal.dumps(wire, 2)
+    def _given_messages(self, serde: SerializerProtocol, wires: list[Wire]) -> list[object] | None:
+        """The messages of a list; None where it holds anything else.
+
+        Those that were met before are copied, many at once: that takes a third of the time of making them.
+        """
+        found: list[object] = []
+        while len(found) < len(wires):
+            size = next(size for size in _TOGETHER if len(found) + size <= len(wires))
+            messages = self._some_messages(serde, wires[len(found) : len(found) + size])
+            if messages is None:
+                return None
+            found += messages
+        return found
+
+    def _some_messages(self, serde: SerializerProtocol, wires: list[Wire]) -> list[object] | None:
+        try:
+            key = ormsgpack.packb(wires, option=_EXACT)
+        except TypeError:
+            return None
         known = self._models.get(key)
         if known is not None and known.serde is serde:
-            return known.copy()
-        value = self._loaded(serde, wire)
-        if isinstance(value, BaseMessage) and value.__pydantic_private__ is None:
-            with suppress(ValueError):  # it holds objects, and is made anew each time
-                form = marshal.dumps((value.__dict__, value.__pydantic_extra__, value.__pydantic_fields_set__))
-                self._models.put(key, _Model(serde, type(value), form), len(key) + len(form))
-        return value
+            return known.copies()
+        if not all(map(_is_model, wires)):
+            return None
+        if len(wires) == 1:
+            made = [self._loaded(serde, wires[0])]
+        else:
+            made = [message for wire in wires for message in self._some_messages(serde, [wire]) or ()]
+        models = _Models.of(serde, made)
+        if models is not None:
+            self._models.put(key, models, len(key) + len(models.form))
+        return made
 
     def to_wire(self, typed: Typed) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked (typed parts are `Extension`s; None where it is sealed).
@@ -393,10 +432,6 @@ def _has_sets(blob: bytes) -> bool:
 
 def _is_model(wire: Wire) -> bool:
     return type(wire) is dict and wire.get(TYPE) == "pydantic"
-
-
-_read: Final[Callable[[bytes], Any]] = marshal.loads
-"""Only ever called with bytes that this process has just made."""
 
 
 def _with_bytes(envelope: Wire, blob: bytes, **more: Wire) -> Wire:

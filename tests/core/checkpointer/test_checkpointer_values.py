@@ -200,3 +200,21 @@ def test_messages_that_are_given_twice_share_nothing():
     assert [repr(message) for message in third] == [
         repr(message) for message in SERDE.loads_typed(SERDE.dumps_typed(MESSAGES[:2]))
     ]  # type: ignore[attr-defined]
+
+
+def test_long_lists_of_messages_are_given_as_the_serializer_gives_them_whatever_was_given_before():
+    values = Values()
+    messages: list[Any] = [HumanMessage(f"text {n}", id=str(n), additional_kwargs={"a": [n]}) for n in range(150)]
+    messages[70] = MESSAGES[2]  # it holds an object
+    messages[90] = AIMessage("with more", id="90", extra=[1.0, {"b": -0.0}])
+    for length in (150, 149, 72, 71, 9, 8, 1, 150):
+        wire, _ = values.kept(SERDE, messages[:length])
+        given: Any = values.given(SERDE, wire)
+        assert [repr(one) for one in given] == [
+            repr(one) for one in SERDE.loads_typed(SERDE.dumps_typed(messages[:length]))
+        ]
+        for one in given:
+            one.content = "changed by a node"
+            one.additional_kwargs.clear()
+            one.__pydantic_fields_set__.clear()
+    assert SERDE.dumps_typed(values.given(SERDE, wire)) == SERDE.dumps_typed(messages)
