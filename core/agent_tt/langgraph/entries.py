@@ -93,7 +93,8 @@ def saved_checkpoint(
     unpacked: dict[str, object] = {}
     for name, value in cast("Mapping[str, object]", checkpoint["channel_values"]).items():
         channels[name], unpacked[name] = kept(value)
-    rest, _ = kept({name: value for name, value in metadata.items() if name not in FACTS})
+    said = {name: value for name, value in metadata.items() if name not in FACTS}
+    rest = None if said == USUAL else kept(said)[0]
     book, _ = kept({name: value for name, value in checkpoint.items() if name not in _OWN})
     source, step = (metadata.get(name) for name in FACTS)
     checkpoint_id = str(checkpoint["id"])

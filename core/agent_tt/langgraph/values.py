@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import marshal
 from dataclasses import dataclass
-from operator import is_
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from operator import attrgetter, is_
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
@@ -63,6 +63,9 @@ _EXACT: Final = (
 )
 """Packs what JSON has, and bytes; everything else is refused."""
 
+_FIELDS: Final = attrgetter("__dict__")
+_EXTRAS: Final = attrgetter("__pydantic_extra__")
+
 _MOST_SHOWN: Final = 400
 _CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5}
 
@@ -75,12 +78,32 @@ class _TooDeep(Exception):
     """A value lies deeper than it can be kept readable."""
 
 
+class _Form(NamedTuple):
+    """All that messages are written from; the forms of two lists, each part joined, are that of the lists joined."""
+
+    kinds: list[type]
+    fields: bytes
+    extras: bytes
+
+    @classmethod
+    def of(cls, messages: list[object]) -> _Form:
+        """That of messages.
+
+        Raises:
+            TypeError, AttributeError: one holds objects, or is no message.
+        """
+        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
+        extras = ormsgpack.packb([*map(_EXTRAS, messages)], option=_EXACT)
+        head = 1 if len(messages) < 16 else 3  # it counts the items
+        return cls([*map(type, messages)], fields[head:], extras[head:])
+
+
 @dataclass(frozen=True, slots=True)
 class _Chunk:
     """Messages that follow one another, the form of what they held, and what is kept of them."""
 
     messages: list[object]
-    form: bytes
+    form: _Form
     wires: list[Wire]
 
     def is_of(self, messages: list[object]) -> bool:
@@ -88,25 +111,14 @@ class _Chunk:
         return (
             len(messages) == len(self.messages)
             and all(map(is_, messages, self.messages))
-            and _form(messages) == self.form
+            and _Form.of(messages) == self.form
         )
 
     def joined(self, other: _Chunk) -> _Chunk:
         """The messages of both."""
-        return _Chunk(self.messages + other.messages, self.form + other.form, self.wires + other.wires)
-
-
-def _form(messages: list[object]) -> bytes:
-    """All that messages are written from, by their classes too; the form of two lists joined is that of their join.
-
-    Raises:
-        TypeError, AttributeError: one holds objects, or is no message.
-    """
-    parts: list[object] = []
-    for message in messages:
-        parts += (id(type(message)), message.__dict__, message.__pydantic_extra__)  # type: ignore[attr-defined]  # tried
-    packed = ormsgpack.packb(parts, option=_EXACT)
-    return packed[1 if len(parts) < 16 else 3 if len(parts) < 65536 else 5 :]  # without the head, which counts
+        kinds, fields, extras = other.form
+        form = _Form(self.form.kinds + kinds, self.form.fields + fields, self.form.extras + extras)
+        return _Chunk(self.messages + other.messages, form, self.wires + other.wires)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +199,13 @@ class Values:
                     new = items[at : at + room]
                     if not all(isinstance(item, BaseMessage) for item in new):
                         return None
-                    form = _form(new)  # first: what changes meanwhile is then seen to have changed the next time
+                    form = _Form.of(new)  # first: what changes meanwhile is then seen to have changed the next time
                     chunk = _Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
-                    self._known.put(id(new[0]), chunk, len(form))
+                    self._known.put(id(new[0]), chunk, len(form.fields))
                 at += len(chunk.messages)
                 if found and len(found[-1].messages) + len(chunk.messages) <= _CHUNK:
                     found[-1] = found[-1].joined(chunk)
-                    self._known.put(id(found[-1].messages[0]), found[-1], len(chunk.form))
+                    self._known.put(id(found[-1].messages[0]), found[-1], len(chunk.form.fields))
                 else:
                     found.append(chunk)
         except (TypeError, AttributeError):
