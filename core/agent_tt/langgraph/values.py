@@ -10,8 +10,9 @@ from __future__ import annotations
 import base64
 import marshal
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
@@ -22,10 +23,13 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.plain import is_own_wire, is_plain_dict, is_plain_scalar, is_tree_of_json_types
 from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, Damaged
+from agent_tt.history.digest import CONTAINERS
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import opaque, to_wire
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from agent_tt.codec.wire import Wire
@@ -122,39 +126,61 @@ class _Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class _Models:
-    """Messages that a serializer made: their classes, the fields that were set, and the form of all that they hold."""
+class _Template:
+    """What copies of a message are made of, which share only what cannot be changed.
 
-    serde: SerializerProtocol
-    kinds: list[type[BaseMessage]]
-    names: list[set[str]]
-    form: bytes
+    Attributes:
+        kind: its class.
+        fields: its fields.
+        makers: gives each of those that can be changed.
+        extra: gives what it has besides fields.
+        names: the fields that were set.
+    """
+
+    kind: type[BaseMessage]
+    fields: dict[str, object]
+    makers: list[tuple[str, Callable[[], object]]]
+    extra: Callable[[], object]
+    names: set[str]
 
     @classmethod
-    def of(cls, serde: SerializerProtocol, made: list[object]) -> _Models | None:
-        """Those of some messages; None where one holds more than plain data, and has to be made anew each time."""
-        messages = [message for message in made if isinstance(message, BaseMessage)]
-        if len(messages) < len(made) or any(message.__pydantic_private__ is not None for message in messages):
+    def of(cls, message: object) -> _Template | None:
+        """That of what a serializer made; None of what holds more than plain data, and is made anew each time."""
+        if not isinstance(message, BaseMessage) or message.__pydantic_private__ is not None:
             return None
         try:
-            form = ormsgpack.packb([[one.__dict__, one.__pydantic_extra__] for one in messages], option=_EXACT)
+            packed = ormsgpack.packb([message.__dict__, message.__pydantic_extra__], option=_EXACT)
         except TypeError:
             return None
-        names = [message.__pydantic_fields_set__.copy() for message in messages]
-        return cls(serde, [type(message) for message in messages], names, form)
+        fields, extra = ormsgpack.unpackb(packed)
+        makers = [(name, _maker(value)) for name, value in fields.items() if type(value) in CONTAINERS]
+        return cls(type(message), fields, makers, _maker(extra), message.__pydantic_fields_set__.copy())
 
-    def copies(self) -> list[object]:
-        """Other ones, which share nothing with the first."""
-        made: list[object] = []
-        put = object.__setattr__
-        for kind, names, (fields, extra) in zip(self.kinds, self.names, ormsgpack.unpackb(self.form), strict=True):
-            message = kind.__new__(kind)
-            put(message, "__dict__", fields)
-            put(message, "__pydantic_extra__", extra)
-            put(message, "__pydantic_fields_set__", names.copy())
-            put(message, "__pydantic_private__", None)
-            made.append(message)
-        return made
+
+def _maker(value: Any) -> Callable[[], object]:
+    """What gives a value again and again, each time in new containers."""
+    if value is None or not value:
+        return type(value)
+    parts = value.values() if type(value) is dict else value
+    if CONTAINERS.isdisjoint(map(type, parts)):
+        return value.copy  # type: ignore[no-any-return]  # a dict or list
+    return partial(ormsgpack.unpackb, ormsgpack.packb(value))
+
+
+def _copies(templates: list[_Template]) -> list[object]:
+    made: list[object] = []
+    put = object.__setattr__
+    for template in templates:
+        fields = template.fields.copy()
+        for name, make in template.makers:
+            fields[name] = make()
+        message = template.kind.__new__(template.kind)
+        put(message, "__dict__", fields)
+        put(message, "__pydantic_extra__", template.extra())
+        put(message, "__pydantic_fields_set__", template.names.copy())
+        put(message, "__pydantic_private__", None)
+        made.append(message)
+    return made
 
 
 class _NotPackable(Exception):
@@ -168,7 +194,7 @@ class Values:
         self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
         self._extensions: _Memory[bytes, Extension] = _Memory()
         self._known: _Memory[int, _Chunk] = _Memory()
-        self._models: _Memory[bytes, _Models] = _Memory()
+        self._templates: _Memory[bytes, tuple[SerializerProtocol, list[_Template]]] = _Memory()
 
     def kept(self, serde: SerializerProtocol, value: object) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked, as `to_wire` gives them.
@@ -251,18 +277,18 @@ class Values:
             key = ormsgpack.packb(wires, option=_EXACT)
         except TypeError:
             return None
-        known = self._models.get(key)
-        if known is not None and known.serde is serde:
-            return known.copies()
+        serde_of, templates = self._templates.get(key) or (None, [])
+        if serde_of is serde:
+            return _copies(templates)
         if not all(map(_is_model, wires)):
             return None
         if len(wires) == 1:
             made = [self._loaded(serde, wires[0])]
         else:
             made = [message for wire in wires for message in self._some_messages(serde, [wire]) or ()]
-        models = _Models.of(serde, made)
-        if models is not None:
-            self._models.put(key, models, len(key) + len(models.form))
+        templates = [template for message in made if (template := _Template.of(message)) is not None]
+        if len(templates) == len(made):
+            self._templates.put(key, (serde, templates), 3 * len(key))
         return made
 
     def to_wire(self, typed: Typed) -> tuple[Wire, object]:
