@@ -7,14 +7,14 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE, is_int64
+from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE, Encoded, is_int64
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from agent_tt.codec.wire import Scalar, Wire
 
-__all__ = ["is_own_wire", "is_plain_dict", "is_plain_scalar", "is_plain_text", "is_tree_of_json_types"]
+__all__ = ["is_own_wire", "is_plain_dict", "is_plain_scalar", "is_plain_text", "is_tree_of_json_types", "parts_of"]
 
 _CONTAINERS: Final = frozenset({dict, list})
 _NUMBERS: Final = frozenset({int, float})
@@ -53,6 +53,11 @@ def is_plain_dict(value: object) -> TypeGuard[dict[str, object]]:
     if set(map(type, value)) != {str}:
         return False
     return all(map(str.isascii, value)) or all(map(is_plain_text, list(value)))
+
+
+def parts_of(wire: dict[str, Wire]) -> dict[str, object]:
+    """The entries of an object, each in the place of a Python value, so that none is encoded again."""
+    return {key: item if is_plain_scalar(item) else Encoded(item) for key, item in wire.items()}
 
 
 def is_own_wire(value: object, *, deepest: int = MAX_DEPTH) -> TypeGuard[Wire]:

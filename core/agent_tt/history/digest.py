@@ -22,6 +22,7 @@ order hold equal states. For the same reason a digest cannot be used to *detect*
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeGuard
 
@@ -96,7 +97,7 @@ def token(wire: Wire) -> int:
             return _pairs_token(wire[VALUE])
         if len(wire) <= SMALL_DICT and CONTAINERS.isdisjoint(map(type, wire.values())):
             return small_dict_token(wire)
-        return sum_token(len(wire), sum(entry_token(key, token(value)) for key, value in wire.items()))
+        return sum_token(len(wire), sum([entry_token(key, token(value)) for key, value in wire.items()]))
     if type(wire) is list:
         if CONTAINERS.isdisjoint(map(type, wire)):
             return flat_list_token(tlv(wire))
@@ -156,7 +157,16 @@ def list_token(count: int, value: int) -> int:
 
 
 def _hash(plain: bytes) -> int:
+    return _hash_of_short(plain) if len(plain) <= _SHORT else _hash_of_any(plain)
+
+
+def _hash_of_any(plain: bytes) -> int:
     return int.from_bytes(blake2b(plain, digest_size=DIGEST_SIZE).digest(), "little")
+
+
+_SHORT: Final = 64
+"""Bytes up to which what is hashed is remembered: keys and small values come again with each object of a kind."""
+_hash_of_short: Final = lru_cache(4096)(_hash_of_any)
 
 
 def _is_pairs(wire: dict[str, Wire]) -> bool:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.langgraph.writes import Write
+    from agent_tt.model import Step
 
-__all__ = ["FACTS", "USUAL", "Entry", "Saved", "saved_checkpoint", "track_of"]
+__all__ = ["FACTS", "USUAL", "Chain", "Entry", "Saved", "facts_of", "saved_checkpoint", "track_of"]
 
 _MAIN: Final = "main"
 
@@ -24,6 +25,14 @@ FACTS: Final = ("source", "step")
 """What of its metadata is a fact of the step."""
 USUAL: Final[dict[str, Wire]] = {"parents": {}}
 """The rest of the metadata of most checkpoints; it is not kept."""
+_PARENT: Final = StepFacts.parent_checkpoint_id.key
+_SOURCE: Final = StepFacts.source.key
+_SUPERSTEP: Final = StepFacts.langgraph_step.key
+_STAMP: Final = StepFacts.checkpoint_ts.key
+_TOLD: Final = (_PARENT, _SOURCE, _SUPERSTEP, _STAMP)
+"""Facts that are absent where the steps tell them, so that null stands where there is none."""
+_FIRST_SUPERSTEP: Final = -1
+"""LangGraph counts from the input on; the first step has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +93,78 @@ def saved_checkpoint(
     unpacked: dict[str, object] = {}
     for name, value in cast("Mapping[str, object]", checkpoint["channel_values"]).items():
         channels[name], unpacked[name] = kept(value)
-    rest, _ = kept({name: value for name, value in metadata.items() if name not in FACTS})
+    said = {name: value for name, value in metadata.items() if name not in FACTS}
+    rest = None if said == USUAL else kept(said)[0]
     book, _ = kept({name: value for name, value in checkpoint.items() if name not in _OWN})
     source, step = (metadata.get(name) for name in FACTS)
     checkpoint_id = str(checkpoint["id"])
     extra: dict[str, Wire] = {
         StepFacts.checkpoint_id.key: checkpoint_id,
-        StepFacts.parent_checkpoint_id.key: parent,
+        _PARENT: parent,
         StepFacts.checkpoint_ns.key: namespace or None,
-        StepFacts.source.key: cast("Wire", source),
-        StepFacts.langgraph_step.key: cast("Wire", step),
+        _SOURCE: cast("Wire", source),
+        _SUPERSTEP: cast("Wire", step),
         StepFacts.next.key: [*shown.next_nodes(checkpoint, unpacked)] or None,
-        StepFacts.checkpoint_ts.key: cast("Wire", checkpoint.get("ts")),
+        _STAMP: cast("Wire", checkpoint.get("ts")),
         StepFacts.checkpoint_metadata.key: None if rest == USUAL else rest,
     }
-    extra = {key: value for key, value in extra.items() if value is not None}
+    extra = {key: value for key, value in extra.items() if value is not None or key in _TOLD}
     state = shown.parted(channels, book if isinstance(book, dict) else {})
     return Saved(namespace, checkpoint_id, parent, state, extra, host=shown.host(extra))
+
+
+class Chain:
+    """The checkpoints of a run's steps, one after another: each went on from the one before it, or says otherwise."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, str] = {}
+        self._is_broken = False
+
+    def follow(self, step: Step, run: int) -> Entry | None:
+        """Go on with a step of the run of that row number; None without a checkpoint, or where its parent is lost."""
+        facts = step.facts
+        if step.damaged is not None:
+            self._last.clear()  # it may have been the last one of any namespace
+            self._is_broken = True
+        if step.damaged is not None or facts.checkpoint_id is None:
+            return None
+        namespace = facts.checkpoint_ns or ""
+        is_told = StepFacts.parent_checkpoint_id.is_in(facts.raw)
+        is_lost = self._is_broken and not is_told and namespace not in self._last
+        parent = facts.parent_checkpoint_id if is_told else self._last.get(namespace)
+        entry = Entry(namespace, facts.checkpoint_id, parent, run, step.number)
+        self.add(entry)
+        return None if is_lost else entry
+
+    def add(self, entry: Entry) -> None:
+        """Go on with a checkpoint."""
+        self._last[entry.namespace] = entry.id
+
+    def stored(self, facts: Mapping[str, Wire], namespace: str, number: int, ended_us: int) -> dict[str, Wire]:
+        """What is stored of the facts of the checkpoint that comes next.
+
+        Args:
+            facts: all of them.
+            namespace: its namespace.
+            number: the number of its step.
+            ended_us: when that is said to have ended.
+        """
+        told = _told(number, ended_us, self._last.get(namespace))
+        return {key: value for key, value in facts.items() if value is None or not _is_same(told.get(key), value)}
+
+
+def facts_of(step: Step, entry: Entry) -> dict[str, Wire]:
+    """The facts of the step that has a checkpoint, with those that the steps tell."""
+    return {**_told(step.number, step.ended_us, entry.parent), **step.extra}
+
+
+def _told(number: int, ended_us: int | None, parent: str | None) -> dict[str, Wire]:
+    stamp = None if ended_us is None else shown.stamp(ended_us)
+    return {_PARENT: parent, _SOURCE: "loop", _SUPERSTEP: number + _FIRST_SUPERSTEP - 1, _STAMP: stamp}
+
+
+def _is_same(told: Wire, value: Wire) -> bool:
+    return type(told) is type(value) and told == value
 
 
 def track_of(namespace: str) -> str:

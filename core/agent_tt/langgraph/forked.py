@@ -18,10 +18,10 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
+from agent_tt.codec.plain import parts_of
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.langgraph.message_ids import same_message_ids
 from agent_tt.langgraph.past import ForkedThread, ForkSaver
-from agent_tt.langgraph.values import compared
 from agent_tt.model import NewRun
 from agent_tt.model.facts import StepFacts
 from agent_tt.model.kinds import LANGGRAPH_KEY
@@ -216,9 +216,7 @@ async def _run_async(
 def _note(saver: ForkSaver, live: dict[str, object], step: RecordedStep) -> None:
     """Let a step end with the latest checkpoint."""
     live.clear()
-    state = compared(saver.thread.saved.state)
-    if isinstance(state, dict):
-        live.update(state)
+    live.update(parts_of(saver.thread.saved.state))
     step.extra.update(saver.facts())
 
 

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
-from agent_tt.langgraph.entries import Entry, Saved
+from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of
 from agent_tt.langgraph.saver import Checkpointer
 from agent_tt.langgraph.values import Values
 from agent_tt.langgraph.writes import kept_writes, merged, read_writes
@@ -62,17 +62,17 @@ class ForkedThread:
         if damaged is not None:
             raise Damaged(f"step {damaged.number} of the thread is damaged", hint="`agent-tt verify` says what")
         here = steps[last - 1].facts.checkpoint_id or ""
+        chain = Chain()
+        found = [(step, entry) for step in steps if (entry := chain.follow(step, 0)) is not None]
         self.was_gone_on_from = any(
-            step.facts.parent_checkpoint_id == here and not step.facts.checkpoint_ns for step in steps[last:]
+            entry.parent == here and not entry.namespace for step, entry in found if step.number > last
         )
-        for step in steps:
-            facts = step.facts
-            namespace = facts.checkpoint_ns or ""
-            if facts.checkpoint_id is None or (step.number > last and (self.was_gone_on_from or not namespace)):
+        for step, entry in found:
+            if step.number > last and (self.was_gone_on_from or not entry.namespace):
                 continue
-            if namespace and shown.host(step.extra) == here and self.was_gone_on_from:
+            if entry.namespace and shown.host(step.extra) == here and self.was_gone_on_from:
                 continue  # a subgraph that ran from there begins anew
-            self._add(Entry(namespace, facts.checkpoint_id, facts.parent_checkpoint_id, 0, step.number))
+            self._add(entry)
             self._steps[step.number] = step
         self.latest = here
         if self.was_gone_on_from:  # what ran from there runs again
@@ -113,7 +113,7 @@ class ForkedThread:
     def facts_of(self, entry: Entry) -> dict[str, Wire]:
         """The facts of a checkpoint's step."""
         own = self._own.get((entry.namespace, entry.id))
-        return own.extra if own is not None else dict(self._steps[entry.step].extra)
+        return own.extra if own is not None else facts_of(self._steps[entry.step], entry)
 
     asked = find
     """As `find`, for whoever goes on from there: steps that cannot be read were refused before."""
@@ -178,7 +178,7 @@ class _OneThread:
         self.lock = threading.RLock()
 
     @contextmanager
-    def use(self, _thread_id: str) -> Iterator[ForkedThread]:
+    def use(self, _thread_id: str, *, to_write: bool = False) -> Iterator[ForkedThread]:  # noqa: ARG002  as of `Threads`
         """The thread."""
         with self.lock:
             yield self._thread

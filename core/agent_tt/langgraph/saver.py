@@ -203,7 +203,7 @@ class Checkpointer(AsyncMethods):
         """
         names = config["configurable"]
         namespace = names.get("checkpoint_ns", "")
-        with self._threads.use(str(names["thread_id"])) as thread:
+        with self._threads.use(str(names["thread_id"]), to_write=True) as thread:
             said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
             parent = names.get("checkpoint_id")
             document = cast("Mapping[str, object]", checkpoint)
@@ -222,7 +222,7 @@ class Checkpointer(AsyncMethods):
             task_path: its place in the graph.
         """
         names = config["configurable"]
-        with self._threads.use(str(names["thread_id"])) as thread:
+        with self._threads.use(str(names["thread_id"]), to_write=True) as thread:
             kept = [
                 Write(task_id, task_path, WRITES_IDX_MAP.get(channel, at), channel, self._kept(value)[0])
                 for at, (channel, value) in enumerate(writes)
@@ -316,7 +316,8 @@ class Checkpointer(AsyncMethods):
         return self._values.given(self.serde, wire)
 
     def _metadata(self, extra: Mapping[str, Wire]) -> dict[str, Any]:
-        facts = {name: extra.get(key) for name, key in zip(FACTS, _FACT_KEYS, strict=True) if key in extra}
+        found = {name: extra.get(key) for name, key in zip(FACTS, _FACT_KEYS, strict=True)}
+        facts = {name: value for name, value in found.items() if value is not None}
         return {**facts, **_mapping(self._given(extra.get(StepFacts.checkpoint_metadata.key, USUAL)))}
 
     def _tuple(self, thread_id: object, saved: Saved) -> CheckpointTuple:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import VALUE
@@ -23,6 +23,7 @@ __all__ = [
     "next_nodes",
     "parted",
     "run_status",
+    "stamp",
     "step_name",
     "tells_next",
     "time_us",
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 _CHANNELS: Final = "channels"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_US: Final = timedelta(microseconds=1)
 
 _STATUS_OF: Final[Mapping[str, RunStatus]] = {"__error__": "failed", "__interrupt__": "interrupted"}
 """By the channel of a write, how the thread stands after it."""
@@ -77,8 +80,16 @@ def step_name(source: Wire, ran: Sequence[Wire]) -> str:
 def time_us(stamp: str | None) -> int | None:
     """Microseconds since the epoch at a time in ISO 8601; None for what is none."""
     try:
-        return None if stamp is None else int(datetime.fromisoformat(stamp).timestamp() * 1_000_000)
-    except ValueError:
+        return None if stamp is None else (datetime.fromisoformat(stamp).astimezone(UTC) - _EPOCH) // _US
+    except (ValueError, OverflowError):
+        return None
+
+
+def stamp(at_us: int) -> str | None:
+    """The time as LangGraph's checkpoints name it; None of what is no time."""
+    try:
+        return (_EPOCH + at_us * _US).isoformat()
+    except OverflowError:
         return None
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
-from agent_tt.langgraph.entries import Entry, Saved, track_of
+from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of, track_of
 from agent_tt.langgraph.values import compared
-from agent_tt.langgraph.writes import Write, grown, kept_writes, merged, read_writes, shortened
+from agent_tt.langgraph.writes import Write, grown, in_order, kept_writes, merged, read_writes, shortened
 from agent_tt.model import NewRun
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.protocols.references import id_of
-from agent_tt.store.liveness import as_if
+from agent_tt.store.liveness import as_if, now_us
 from agent_tt.store.threads import ThreadStep
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ _EARLY: Final = RunFacts.langgraph_early_writes
 
 @dataclass(slots=True)
 class _Run:
-    """A run of a thread as this process knows it: its last step that was looked at, and its open end."""
+    """A run of a thread as this process knows it: its steps up to one, and its open end."""
 
     id: str
     seen: int
+    chain: Chain = field(default_factory=Chain)
     writer: ThreadWriter | None = None
     status: RunStatus | None = None
 
@@ -60,9 +61,13 @@ class Thread:
 
     def _forget(self) -> None:
         self._version: int | None = None
+        self._left_at: int | None = None  # the version of the file that its next transaction finds if nobody else wrote
+        self._has_written = False
         self._runs: dict[int, _Run] = {}
         self._rows: dict[tuple[int, str], list[Entry]] = {}
-        self._extras: dict[tuple[int, int], dict[str, Wire]] = {}
+        self._facts: dict[tuple[int, int], dict[str, Wire]] = {}
+        self._stored: dict[tuple[int, int], dict[str, Wire]] = {}
+        self._written: dict[tuple[int, int], list[Write]] = {}
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -77,7 +82,9 @@ class Thread:
         numbers = self._store.thread_runs(self.run_id, self.id)
         if not self._runs.keys() <= set(numbers):
             self._forget()
-        self._extras.clear()
+        self._facts.clear()
+        self._stored.clear()
+        self._written.clear()
         self._early = list(_EARLY.of(self._store.thread_facts(self.run_id))) if numbers else []
         names = self._store.run_ids(number for number in numbers if number not in self._runs)
         for number in numbers:
@@ -86,12 +93,11 @@ class Thread:
             run = self._runs[number]
             for step in self._store.steps(run.id, run.seen + 1):
                 run.seen = step.number
-                facts = step.facts
                 if step.damaged is not None:
                     self._unreadable.append((number, step.number))
-                if facts.checkpoint_id is not None:
-                    namespace, parent = facts.checkpoint_ns or "", facts.parent_checkpoint_id
-                    self._add(Entry(namespace, facts.checkpoint_id, parent, number, step.number))
+                entry = run.chain.follow(step, number)
+                if entry is not None:
+                    self._add(entry)
         self._version = version
 
     def _add_run(self, number: int, run_id: str) -> None:
@@ -148,10 +154,11 @@ class Thread:
     def facts_of(self, entry: Entry) -> dict[str, Wire]:
         """Give the facts of the step in which a checkpoint is stored. The caller must not change them."""
         key = entry.run, entry.step
-        known = self._extras.get(key)
+        known = self._facts.get(key)
         if known is None:
             (step,) = self._store.steps(self._runs[entry.run].id, entry.step, entry.step + 1)
-            known = self._extras[key] = dict(step.extra)
+            self._stored[key] = dict(step.extra)
+            known = self._facts[key] = facts_of(step, entry)
         return known
 
     def reader(self) -> Callable[[Entry], Saved]:
@@ -188,15 +195,20 @@ class Thread:
     def _whole(self) -> Iterator[None]:
         """One transaction that begins with what others have written."""
         try:
-            with self._store.as_one():
-                self.refresh()
-                before = self._store.version()
+            with self._store.database.as_one() as tx:
+                version, self._has_written = tx.version(), False
+                if version is None or version != self._left_at:
+                    self.refresh()
+                    for run in self._runs.values():
+                        if run.writer is not None:
+                            run.writer.ask_again()
                 yield
         except BaseException:
             self._forget()  # it may be ahead of the file
             raise
-        after = self._store.version()
-        self._version = after if after == before + 1 else None
+        # A transaction without a change is no commit: the next number may then be somebody else's.
+        self._left_at = version + 1 if version is not None and self._has_written else None
+        self._version = None
 
     def put(self, saved: Saved) -> None:
         """Add a checkpoint, or put it in the place of the one of its id; one transaction."""
@@ -206,31 +218,38 @@ class Thread:
     def _put(self, saved: Saved) -> None:
         replaced = self.find(saved.namespace, saved.id)
         writes = self.reader()(replaced).writes if replaced is not None else []
-        writes = merged(merged(writes, saved.writes), self._take_early(saved.namespace, saved.id))
+        writes = in_order(merged(merged(writes, saved.writes), self._take_early(saved.namespace, saved.id)))
         run, parent = self._place(saved)
-        extra = dict(saved.extra)
-        StepFacts.writes.put(extra, kept_writes(writes))
+        facts = dict(saved.extra)
+        StepFacts.writes.put(facts, kept_writes(writes))
         before = self.facts_of(parent) if parent is not None else {}
         written = self.writes(parent) if parent is not None else []
         used = [write for write in written if write.task not in self._subgraph_tasks()]
-        source = extra.get(StepFacts.source.key)
+        source = facts.get(StepFacts.source.key)
+        chain, stamp = self._runs[run].chain, StepFacts(facts).checkpoint_ts
+        ended_us = max(shown.time_us(stamp) or 0, 0) or now_us()
+        stored = chain.stored(facts, saved.namespace, self._runs[run].seen + 1, ended_us)
         read, wrote = shown.tokens(used) if source == "loop" else (None, None)
         step = ThreadStep(
             name=shown.step_name(source, StepFacts(before).next),
             track=track_of(saved.namespace),
-            extra=extra,
+            extra=stored,
             agent=saved.namespace.rpartition("|")[2].partition(":")[0] or None,
             started_us=shown.time_us(StepFacts(before).checkpoint_ts) if source == "loop" else None,
+            ended_us=ended_us,
             tokens_in=read,
             tokens_out=wrote,
         )
-        number = self._writer(run).add(step, compared(saved.state))
-        entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
         if parent is not None and parent.run == run and self._is_last(parent):
             self._shorten(parent, saved.state)
+        number = self._writer(run).add(step, compared(saved.state))
+        self._has_written = True
+        entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
+        chain.add(entry)
         self._add(entry)
         self._runs[run].seen = number
-        self._extras[run, number] = extra
+        self._facts[run, number], self._stored[run, number] = facts, stored
+        self._written[run, number] = writes
         if not saved.namespace:
             self._stand(entry, is_known=shown.tells_next(saved.state))
 
@@ -243,7 +262,10 @@ class Thread:
                 self._early += [[namespace, checkpoint_id, of_task] for of_task in kept_writes(writes)]
                 self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early))
                 return
-            self._change_writes(entry, merged(self.writes(entry), writes))
+            before = self.writes(entry)
+            after = in_order(merged(before, writes))
+            if after != before:
+                self._change_writes(entry, after)
             if not namespace and self._is_last(entry):
                 self._stand(entry)
 
@@ -336,10 +358,14 @@ class Thread:
             known.writer = self._store.write_run(known.id)
         return known.writer
 
-    def _change_writes(self, entry: Entry, writes: Iterable[Write]) -> None:
-        extra = {**self.facts_of(entry), StepFacts.writes.key: kept_writes(writes)}
-        self._writer(entry.run).change_extra(entry.step, extra)
-        self._extras[entry.run, entry.step] = extra
+    def _change_writes(self, entry: Entry, writes: list[Write]) -> None:
+        """Put other writes, in the order in which LangGraph applies them, in the place of those of a checkpoint."""
+        key, fact = (entry.run, entry.step), StepFacts.writes.entry(kept_writes(writes))
+        self._facts[key] = {**self.facts_of(entry), **fact}
+        self._stored[key] = {**self._stored[key], **fact}
+        self._writer(entry.run).change_extra(entry.step, self._stored[key])
+        self._has_written = True
+        self._written[key] = writes
 
     def _shorten(self, parent: Entry, state: dict[str, Wire]) -> None:
         """Leave of the writes that led to a state only where they lie in it."""
@@ -365,15 +391,19 @@ class Thread:
         return read_writes(mine)
 
     def writes(self, entry: Entry) -> list[Write]:
-        """What tasks wrote on top of a checkpoint, as it is kept.
+        """What tasks wrote on top of a checkpoint, as it is kept. The caller must not change it.
 
         Raises:
             Damaged: it is nothing that this class writes.
         """
-        try:
-            return read_writes(StepFacts(self.facts_of(entry)).writes)
-        except Damaged as error:
-            raise self._damaged(entry, error) from error
+        key = entry.run, entry.step
+        known = self._written.get(key)
+        if known is None:
+            try:
+                known = self._written[key] = read_writes(StepFacts(self.facts_of(entry)).writes)
+            except Damaged as error:
+                raise self._damaged(entry, error) from error
+        return known
 
     def _damaged(self, entry: Entry, error: Damaged) -> Damaged:
         where = f"step {entry.step} of run {self._runs[entry.run].id}"

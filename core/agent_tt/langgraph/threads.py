@@ -36,8 +36,8 @@ class Threads:
         self._known: OrderedDict[str, Thread] = OrderedDict()
 
     @contextmanager
-    def use(self, thread_id: str) -> Iterator[Thread]:
-        """A thread, with what others have written."""
+    def use(self, thread_id: str, *, to_write: bool = False) -> Iterator[Thread]:
+        """A thread, with what others have written; one that is used to write alone learns that in its transaction."""
         with self.lock, self.store.database.lock:
             thread = self._known.get(thread_id)
             if thread is None:
@@ -45,7 +45,8 @@ class Threads:
                 if len(self._known) > KEPT:
                     self._known.popitem(last=False)
             self._known.move_to_end(thread_id)
-            thread.refresh()
+            if not to_write:
+                thread.refresh()
             yield thread
 
     def ids(self) -> list[str]:

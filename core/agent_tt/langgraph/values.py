@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import base64
 import marshal
-from contextlib import suppress
 from dataclasses import dataclass
-from operator import is_
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from functools import partial
+from operator import attrgetter, is_
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent_tt.codec.decode import decode
-from agent_tt.codec.encode import encode, is_plain_dict, is_plain_scalar
+from agent_tt.codec.encode import encode
+from agent_tt.codec.plain import is_own_wire, is_plain_dict, is_plain_scalar, is_tree_of_json_types
 from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, Damaged
+from agent_tt.history.digest import CONTAINERS
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import opaque, to_wire
 
@@ -50,8 +52,23 @@ _ROOM: Final = 32 * 1024 * 1024
 
 _PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 _SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
-_CHUNK: Final = 16
-"""Messages that are looked at together."""
+_CHUNK: Final = 64
+"""Messages that are looked at together, at most."""
+_TOGETHER: Final = (64, 8, 1)
+"""How many messages are copied together: a list grows at its end, so that most of them are where they were."""
+_EXACT: Final = (
+    ormsgpack.OPT_PASSTHROUGH_BIG_INT
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+"""Packs what JSON has, and bytes; everything else is refused."""
+
+_FIELDS: Final = attrgetter("__dict__")
+_EXTRAS: Final = attrgetter("__pydantic_extra__")
 
 _MOST_SHOWN: Final = 400
 _CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5}
@@ -65,31 +82,105 @@ class _TooDeep(Exception):
     """A value lies deeper than it can be kept readable."""
 
 
+class _Form(NamedTuple):
+    """All that messages are written from; the forms of two lists, each part joined, are that of the lists joined."""
+
+    kinds: list[type]
+    fields: bytes
+    extras: bytes
+
+    @classmethod
+    def of(cls, messages: list[object]) -> _Form:
+        """That of messages.
+
+        Raises:
+            TypeError, AttributeError: one holds objects, or is no message.
+        """
+        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
+        extras = ormsgpack.packb([*map(_EXTRAS, messages)], option=_EXACT)
+        head = 1 if len(messages) < 16 else 3  # it counts the items
+        return cls([*map(type, messages)], fields[head:], extras[head:])
+
+
 @dataclass(frozen=True, slots=True)
 class _Chunk:
     """Messages that follow one another, the form of what they held, and what is kept of them."""
 
     messages: list[object]
-    form: bytes
+    form: _Form
     wires: list[Wire]
+
+    def is_of(self, messages: list[object]) -> bool:
+        """Whether these are the same messages, and hold what they held."""
+        return (
+            len(messages) == len(self.messages)
+            and all(map(is_, messages, self.messages))
+            and _Form.of(messages) == self.form
+        )
+
+    def joined(self, other: _Chunk) -> _Chunk:
+        """The messages of both."""
+        kinds, fields, extras = other.form
+        form = _Form(self.form.kinds + kinds, self.form.fields + fields, self.form.extras + extras)
+        return _Chunk(self.messages + other.messages, form, self.wires + other.wires)
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    """A message that a serializer made: its class, and the form of all that it holds, which is plain data."""
+class _Template:
+    """What copies of a message are made of, which share only what cannot be changed.
 
-    serde: SerializerProtocol
+    Attributes:
+        kind: its class.
+        fields: its fields.
+        makers: gives each of those that can be changed.
+        extra: gives what it has besides fields.
+        names: the fields that were set.
+    """
+
     kind: type[BaseMessage]
-    form: bytes
+    fields: dict[str, object]
+    makers: list[tuple[str, Callable[[], object]]]
+    extra: Callable[[], object]
+    names: set[str]
 
-    def copy(self) -> BaseMessage:
-        """Another one, which shares nothing with the first."""
-        fields, extra, names = _read(self.form)
-        made = self.kind.__new__(self.kind)
-        for name, part in (("__dict__", fields), ("__pydantic_extra__", extra), ("__pydantic_fields_set__", names)):
-            object.__setattr__(made, name, part)
-        object.__setattr__(made, "__pydantic_private__", None)
-        return made
+    @classmethod
+    def of(cls, message: object) -> _Template | None:
+        """That of what a serializer made; None of what holds more than plain data, and is made anew each time."""
+        if not isinstance(message, BaseMessage) or message.__pydantic_private__ is not None:
+            return None
+        try:
+            packed = ormsgpack.packb([message.__dict__, message.__pydantic_extra__], option=_EXACT)
+        except TypeError:
+            return None
+        fields, extra = ormsgpack.unpackb(packed)
+        makers = [(name, _maker(value)) for name, value in fields.items() if type(value) in CONTAINERS]
+        return cls(type(message), fields, makers, _maker(extra), message.__pydantic_fields_set__.copy())
+
+
+def _maker(value: Any) -> Callable[[], object]:
+    """What gives a value again and again, each time in new containers."""
+    if value is None or not value:
+        return type(value)
+    parts = value.values() if type(value) is dict else value
+    if CONTAINERS.isdisjoint(map(type, parts)):
+        return value.copy  # type: ignore[no-any-return]  # a dict or list
+    return partial(ormsgpack.unpackb, ormsgpack.packb(value))
+
+
+def _copies(templates: list[_Template]) -> list[object]:
+    made: list[object] = []
+    put = object.__setattr__
+    for template in templates:
+        fields = template.fields.copy()
+        for name, make in template.makers:
+            fields[name] = make()
+        message = template.kind.__new__(template.kind)
+        put(message, "__dict__", fields)
+        put(message, "__pydantic_extra__", template.extra())
+        put(message, "__pydantic_fields_set__", template.names.copy())
+        put(message, "__pydantic_private__", None)
+        made.append(message)
+    return made
 
 
 class _NotPackable(Exception):
@@ -103,38 +194,49 @@ class Values:
         self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
         self._extensions: _Memory[bytes, Extension] = _Memory()
         self._known: _Memory[int, _Chunk] = _Memory()
-        self._models: _Memory[bytes, _Model] = _Memory()
+        self._templates: _Memory[bytes, tuple[SerializerProtocol, list[_Template]]] = _Memory()
 
     def kept(self, serde: SerializerProtocol, value: object) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked, as `to_wire` gives them.
 
         A list of messages is taken message by message: those that are as they were are not written again.
         """
-        if type(value) is list and type(serde) is JsonPlusSerializer:
-            wires = self._messages(serde, value)
-            if wires is not None:
-                return wires, None
+        if type(serde) is JsonPlusSerializer:
+            if value is None:
+                return None, None
+            plain = _plain_copy(value)
+            if plain is not None:
+                return plain, plain
+            if type(value) is list:
+                wires = self._messages(serde, value)
+                if wires is not None:
+                    return wires, None
         return self.to_wire(serde.dumps_typed(value))
 
     def _messages(self, serde: SerializerProtocol, items: list[object]) -> list[Wire] | None:
         """What is kept of a list of messages; None where it holds anything else."""
-        found: list[Wire] = []
-        for first in range(0, len(items), _CHUNK):
-            chunk = items[first : first + _CHUNK]
-            try:
-                # All that a message is written from. It may only say too often that one has changed.
-                form = marshal.dumps([(item.__dict__, item.__pydantic_extra__) for item in chunk])  # type: ignore[attr-defined]
-            except (ValueError, AttributeError):  # it holds objects, or is no message
-                return None
-            known = self._known.get(id(chunk[0]))
-            if known is None or known.form != form or not _are_same(known.messages, chunk):
-                if not all(isinstance(item, BaseMessage) for item in chunk):
-                    return None
-                wires = [self.to_wire(serde.dumps_typed(item))[0] for item in chunk]
-                known = _Chunk(chunk, form, wires)
-                self._known.put(id(chunk[0]), known, len(form))
-            found += known.wires
-        return found
+        found: list[_Chunk] = []
+        at = 0
+        try:
+            while at < len(items):
+                chunk = self._known.get(id(items[at]))
+                if chunk is None or not chunk.is_of(items[at : at + len(chunk.messages)]):
+                    room = _CHUNK - len(found[-1].messages) % _CHUNK if found else _CHUNK
+                    new = items[at : at + room]
+                    if not all(isinstance(item, BaseMessage) for item in new):
+                        return None
+                    form = _Form.of(new)  # first: what changes meanwhile is then seen to have changed the next time
+                    chunk = _Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
+                    self._known.put(id(new[0]), chunk, len(form.fields))
+                at += len(chunk.messages)
+                if found and len(found[-1].messages) + len(chunk.messages) <= _CHUNK:
+                    found[-1] = found[-1].joined(chunk)
+                    self._known.put(id(found[-1].messages[0]), found[-1], len(chunk.form.fields))
+                else:
+                    found.append(chunk)
+        except (TypeError, AttributeError):
+            return None
+        return [wire for chunk in found for wire in chunk.wires]
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
         """The value that was kept as `wire`, the caller's own.
@@ -142,8 +244,10 @@ class Values:
         Raises:
             Damaged: no value is kept so.
         """
-        if type(wire) is list and type(serde) is JsonPlusSerializer and all(map(_is_model, wire)):
-            return [self._message(serde, item) for item in wire]
+        if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
+            messages = self._given_messages(serde, wire)
+            if messages is not None:
+                return messages
         return self._loaded(serde, wire)
 
     def _loaded(self, serde: SerializerProtocol, wire: Wire) -> object:
@@ -154,18 +258,38 @@ class Values:
             raise Damaged(what, hint="`agent-tt verify` says what is damaged.") from error
         return serde.loads_typed(typed)
 
-    def _message(self, serde: SerializerProtocol, wire: Wire) -> object:
-        """One object; messages that were met before are copied, which takes a fifth of the time of making them."""
-        key = marshal.dumps(wire, 2)
-        known = self._models.get(key)
-        if known is not None and known.serde is serde:
-            return known.copy()
-        value = self._loaded(serde, wire)
-        if isinstance(value, BaseMessage) and value.__pydantic_private__ is None:
-            with suppress(ValueError):  # it holds objects, and is made anew each time
-                form = marshal.dumps((value.__dict__, value.__pydantic_extra__, value.__pydantic_fields_set__))
-                self._models.put(key, _Model(serde, type(value), form), len(key) + len(form))
-        return value
+    def _given_messages(self, serde: SerializerProtocol, wires: list[Wire]) -> list[object] | None:
+        """The messages of a list; None where it holds anything else.
+
+        Those that were met before are copied, many at once: that takes a third of the time of making them.
+        """
+        found: list[object] = []
+        while len(found) < len(wires):
+            size = next(size for size in _TOGETHER if len(found) + size <= len(wires))
+            messages = self._some_messages(serde, wires[len(found) : len(found) + size])
+            if messages is None:
+                return None
+            found += messages
+        return found
+
+    def _some_messages(self, serde: SerializerProtocol, wires: list[Wire]) -> list[object] | None:
+        try:
+            key = ormsgpack.packb(wires, option=_EXACT)
+        except TypeError:
+            return None
+        serde_of, templates = self._templates.get(key) or (None, [])
+        if serde_of is serde:
+            return _copies(templates)
+        if not all(map(_is_model, wires)):
+            return None
+        if len(wires) == 1:
+            made = [self._loaded(serde, wires[0])]
+        else:
+            made = [message for wire in wires for message in self._some_messages(serde, [wire]) or ()]
+        templates = [template for message in made if (template := _Template.of(message)) is not None]
+        if len(templates) == len(made):
+            self._templates.put(key, (serde, templates), 3 * len(key))
+        return made
 
     def to_wire(self, typed: Typed) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked (typed parts are `Extension`s; None where it is sealed).
@@ -235,12 +359,12 @@ class Values:
             again = self._pack(wire)
         except (AgentTTError, _NotPackable, RecursionError, ValueError, TypeError, AttributeError):
             return False
-        if again.code != extension.code:
-            return False
-        if again.data == extension.data:
+        if again == extension:
+            self._extensions.put(marshal.dumps(wire, 2), again, len(again.data))  # it is asked for at once
             return True
         # A set has no order: its items are kept in one of ours.
-        return _has_sets(extension.data) and wire == to_wire(Extension(again.code, again.data))
+        is_other_order = again.code == extension.code and _has_sets(extension.data)
+        return is_other_order and wire == to_wire(Extension(again.code, again.data))
 
     # ---------------------------------------------------------------- and back
 
@@ -319,12 +443,25 @@ class _Memory(Generic[K, V]):
         self._values[key] = value
 
 
-def compared(state: dict[str, Wire]) -> object:
-    """A state as the store is to compare it with the last one: in parts that are wire values already."""
+def _plain_copy(value: object) -> Wire:
+    """A dict or list that holds nothing but what JSON has, as new containers; None for everything else."""
+    if type(value) is not dict and type(value) is not list:
+        return None
+    try:
+        blob = ormsgpack.packb(value, option=_EXACT)
+    except TypeError:
+        return None
+    copy = ormsgpack.unpackb(blob)
+    is_plain = is_tree_of_json_types(copy, most=len(blob)) and is_own_wire(copy, deepest=_DEEPEST - 1)
+    return copy if is_plain else None
+
+
+def compared(state: dict[str, Wire]) -> Encoded:
+    """A state as the store is to compare it with the last one."""
     if TYPE in state or VALUE in state:
         pairs: list[Wire] = [[key, item] for key, item in state.items()]
         return Encoded({TYPE: "dict", VALUE: pairs})
-    return {key: _in_parts(item) for key, item in state.items()}
+    return Encoded(state)
 
 
 def _has_sets(blob: bytes) -> bool:
@@ -333,26 +470,6 @@ def _has_sets(blob: bytes) -> bool:
 
 def _is_model(wire: Wire) -> bool:
     return type(wire) is dict and wire.get(TYPE) == "pydantic"
-
-
-_read: Final[Callable[[bytes], Any]] = marshal.loads
-"""Only ever called with bytes that this process has just made."""
-
-
-def _are_same(some: list[object], others: list[object]) -> bool:
-    return len(some) == len(others) and all(map(is_, some, others))
-
-
-def _in_parts(wire: Wire) -> object:
-    if type(wire) is list:
-        return [Encoded(item) if type(item) is dict or type(item) is list else item for item in wire]
-    if type(wire) is dict and not is_envelope(wire):
-        return {key: _as_wire(item) for key, item in wire.items()}
-    return _as_wire(wire)
-
-
-def _as_wire(wire: Wire) -> object:
-    return wire if is_plain_scalar(wire) else Encoded(wire)
 
 
 def _with_bytes(envelope: Wire, blob: bytes, **more: Wire) -> Wire:

@@ -2,14 +2,16 @@
 
 What a task wrote is `[task, path, [number, channel, value], …]`. Most values are found in the state of the next
 checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
-`[number, channel, null, [place, changes]]`: `place` is the channel, and the items of a list; `changes` is
-what turns that part of the state into the value (a message that had no id yet), as operations of a state's history.
+`[number, channel, null, place, changes]`: `place` is `[]` for all of the channel, `[n]` for an item of a list,
+`[n, m]` for a part of one; `changes`, absent where there are none, is what turns that part of the state into the value
+(a message that had no id yet), as operations of a state's history.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Write", "grown", "kept_writes", "merged", "read_writes", "shortened"]
+__all__ = ["Write", "grown", "in_order", "kept_writes", "merged", "read_writes", "shortened"]
 
 _HINT: Final = "`agent-tt verify` says what else is damaged. Fork from an earlier checkpoint, or delete the thread."
 _SHORT: Final = 96
@@ -39,7 +41,7 @@ class Write:
         number: its place among the task's writes; below 0 for errors, interrupts and answers.
         channel: where it goes.
         value: the value; None where `found` says where it lies.
-        found: its place in the state of the next checkpoint, and what differs.
+        found: its place in that channel of the next checkpoint, and what differs.
     """
 
     task: str
@@ -52,7 +54,10 @@ class Write:
     def to_wire(self) -> Wire:
         """As it is kept, beside the others of its task."""
         kept: list[Wire] = [self.number, self.channel, self.value]
-        return kept if self.found is None else [*kept, [list(self.found[0]), self.found[1]]]
+        if self.found is None:
+            return kept
+        place, changes = self.found
+        return [*kept, list(place), *([changes] if changes else [])]
 
     def given(self, state: Mapping[str, Wire]) -> Wire:
         """The value that was written, by the state of the next checkpoint; the caller's own, where it lay there.
@@ -63,11 +68,11 @@ class Write:
         if self.found is None:
             return self.value
         with _named_damage():
-            (channel, *items), changes = self.found
-            part = state[str(channel)]
+            items, changes = self.found
+            part = state[self.channel]
             if items and isinstance(part, list):
-                first, last = items
-                part = part[first:last] if last is not None else part[first]  # type: ignore[index]  # whole numbers
+                first, *last = items
+                part = part[first : last[0]] if last else part[first]  # type: ignore[index]  # whole numbers
             return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
 
 
@@ -90,9 +95,14 @@ def read_writes(kept: Iterable[Wire]) -> list[Write]:
         for of_task in kept:
             task, path, *rows = cast("list[Any]", of_task)  # as `kept_writes` gave it
             for number, channel, value, *rest in rows:
-                place = ([*rest[0][0]], [*rest[0][1]]) if rest else None
-                found.append(Write(str(task), str(path), int(number), str(channel), value, place))
-    return sorted(found, key=lambda write: (write.path, write.task, write.number))
+                found_at = ([*rest[0]], [*rest[1]] if len(rest) > 1 else []) if rest else None
+                found.append(Write(str(task), str(path), int(number), str(channel), value, found_at))
+    return in_order(found)
+
+
+def in_order(writes: Iterable[Write]) -> list[Write]:
+    """Writes in the order in which LangGraph applies them."""
+    return sorted(writes, key=lambda write: (write.path, write.task, write.number))
 
 
 @contextmanager
@@ -132,7 +142,7 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
         return write
     size = len(orjson.dumps(write.value))
     part: Wire = now
-    place: list[Wire] = [write.channel]
+    place: list[Wire] = []
     if isinstance(now, list) and write.channel in taken:
         first = taken[write.channel]
         many = isinstance(write.value, list)
@@ -140,13 +150,20 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
         if last <= len(now):
             taken[write.channel] = last
             part = now[first:last] if many else now[first]
-            place = [write.channel, first, last if many else None]
+            place = [first, last] if many else [first]
     if size <= _SHORT:
         return write
-    changes = diff(part, write.value)
+    changes = [] if _are_same(part, write.value) else diff(part, write.value)
     if len(orjson.dumps(changes)) * 2 > size:
         return write
     return replace(write, value=None, found=(place, changes))  # type: ignore[arg-type]  # operations are wire values
+
+
+def _are_same(one: Wire, other: Wire) -> bool:
+    """Whether two values, or the items of two lists, are the very same objects: what a task wrote, in the state."""
+    if type(one) is list and type(other) is list:
+        return len(one) == len(other) and all(map(is_, one, other))
+    return one is other
 
 
 def grown(channel: str, writes: Iterable[Write]) -> int:

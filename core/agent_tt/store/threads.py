@@ -21,7 +21,7 @@ from agent_tt.store.tables.definitions import RUNS, STEPS
 from agent_tt.store.writer import SqliteRunWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -53,7 +53,8 @@ class ThreadStep:
         agent: which part of the agent took it.
         parent: the step that it is nested in.
         status: how it ended.
-        started_us: when it began; None where that is not known.
+        started_us: when it began; None for when it ended.
+        ended_us: when it ended; None for now.
         tokens_in, tokens_out: what its model calls read and wrote.
     """
 
@@ -64,49 +65,72 @@ class ThreadStep:
     parent: int | None = None
     status: StepStatus = "ok"
     started_us: int | None = None
+    ended_us: int | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
 
 
 class ThreadWriter(SqliteRunWriter):
-    """The open end of one run of a thread. Several processes may take turns; each call is one transaction."""
+    """The open end of one run of a thread. Several processes may take turns; each call is one transaction.
+
+    What it remembers of the end of the run counts until `ask_again`, to be called where others may have written.
+    """
 
     _admit = None
+    _last: int | None = None
+    """The number of the last step, None where it has to be asked for."""
+    _row: Sequence[SqlValue] | None = None
+    """The row of the step that was written last, as `Table.rewrite` takes it."""
+    _known_ends: frozenset[str] = frozenset()
+    """Tracks whose last checkpoint is known."""
+
+    def ask_again(self) -> None:
+        """Take nothing for granted that was not read from the file."""
+        self._last = self._row = None
+        self._known_ends = frozenset()
 
     def add(self, step: ThreadStep, state: object) -> int:
         """Commit a step with the state after it; give its number."""
         with self._database.transaction() as tx:
             try:
                 writer = self._track(step.track)
-                if writer.seq != self._log.last_seq(writer.track):  # another process went on with it
-                    del self._tracks[step.track]
+                if step.track not in self._known_ends and writer.seq != self._log.last_seq(writer.track):
+                    del self._tracks[step.track]  # another process went on with it
                     writer = self._track(step.track)
                 checkpoint = writer.compare(state)
                 writer.store(tx, checkpoint)
-                ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
-                number = self._first_step if last is None else int(last) + 1
-                now = now_us()
+                if self._last is None:
+                    ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
+                    self._last = self._first_step - 1 if last is None else int(last)
+                number = self._last + 1
+                ended = step.ended_us or now_us()
                 row: tuple[SqlValue, ...] = (
                     *(self._run, number, step.parent, None, step.name, step.agent, "main", step.status),
-                    *(step.started_us or now, now, step.tokens_in, step.tokens_out, None, None, writer.track),
+                    *(step.started_us or ended, ended, step.tokens_in, step.tokens_out, None, None, writer.track),
                     *(checkpoint.seq, columns.mapping_to_text({StepMeta.extra.key: dict(step.extra)})),
                 )
-                STEPS.insert(tx, row)
+                self._row, _ = STEPS.write(tx, row)
             except BaseException:
                 self.forget(step.track)
                 raise
+            self._last = number
+            self._known_ends |= {step.track}
         return number
 
     def forget(self, track: str) -> None:
         """Read the end of a state history from the file before it is used again."""
         self._tracks.pop(track, None)
         self._trainer.restart()
+        self.ask_again()
 
     def change_extra(self, number: int, extra: Mapping[str, Wire]) -> None:
         """Commit other further facts of a step in the place of those that it has."""
+        changes: dict[str, SqlValue] = {"meta": columns.mapping_to_text({StepMeta.extra.key: dict(extra)})}
         with self._database.transaction() as tx:
-            text = columns.mapping_to_text({StepMeta.extra.key: dict(extra)})
-            STEPS.update(tx, (self._run, number), {"meta": text})
+            if self._row is not None and self._row[1] == number:
+                self._row = STEPS.rewrite(tx, self._row, changes)
+            else:
+                STEPS.update(tx, (self._run, number), changes)
 
     def set_status(self, status: RunStatus) -> None:
         """Commit how the thread stands; a running one is this process's."""

@@ -85,7 +85,7 @@ def test_a_thread_with_damaged_writes_is_read_or_named(tmp_path_factory: pytest.
 
 def test_the_error_names_the_thread_the_checkpoint_and_what_to_do(tmp_path: Path):
     first, _ = two(tmp_path / "runs.db")
-    change(tmp_path / "runs.db", [["task", "~__pregel_pull, node", [0, "answer", None, [["gone"], []]]]])
+    change(tmp_path / "runs.db", [["task", "~__pregel_pull, node", [0, "answer", None, [0, 1], ["gone"]]]])
     with Checkpointer(tmp_path / "runs.db") as saver, pytest.raises(Damaged) as raised:
         saver.get_tuple(first)
     assert first["configurable"]["checkpoint_id"] in raised.value.message
@@ -99,7 +99,7 @@ def test_a_thread_does_not_go_on_from_an_older_checkpoint_where_the_latest_is_da
         earlier = saver.put(thread, empty_checkpoint(), {"source": "input", "step": -2}, {})
     first, second = two(tmp_path / "runs.db", earlier)
     with closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
-        connection.execute("UPDATE steps SET meta = replace(meta, 'loop', 'pool') WHERE step = 3")
+        connection.execute("UPDATE steps SET meta = replace(meta, 'extra', 'extro') WHERE step = 3")
         connection.commit()
     latest: Any = {"configurable": {"thread_id": "desk"}}
     with Checkpointer(tmp_path / "runs.db") as saver:
@@ -111,6 +111,31 @@ def test_a_thread_does_not_go_on_from_an_older_checkpoint_where_the_latest_is_da
         found = saver.get_tuple(earlier)
         assert found is not None
         assert found.checkpoint["id"] == earlier["configurable"]["checkpoint_id"]
+
+
+def test_no_checkpoint_has_a_false_parent_after_one_that_is_damaged(tmp_path: Path):
+    configs: list[Any] = [{"configurable": {"thread_id": "desk", "checkpoint_ns": ""}}]
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        for number in range(5):
+            metadata: Any = {"source": "loop", "step": number - 1, "parents": {}}
+            configs.append(saver.put(configs[-1], empty_checkpoint(), metadata, {}))
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
+        connection.execute("UPDATE steps SET name = 'other' WHERE step = 3")
+        connection.commit()
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        given = [(found.config, found.parent_config, found.metadata["step"]) for found in saver.list(configs[0])]
+        assert given == [
+            (configs[5], configs[4], 3),
+            (configs[2], configs[1], 0),
+            (configs[1], None, -1),
+        ]
+        with pytest.raises(Damaged, match="may be in step 3"):
+            saver.get_tuple(configs[4])
+        saver.put(configs[5], empty_checkpoint(), {"source": "loop", "step": 4}, {})
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        latest = saver.get_tuple({"configurable": {"thread_id": "desk"}})
+        assert latest is not None
+        assert (latest.parent_config, latest.metadata["step"]) == (configs[5], 4)
 
 
 def test_checkpoints_of_all_threads_are_listed_in_order_and_only_as_many_as_are_asked_for(

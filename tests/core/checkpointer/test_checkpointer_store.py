@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from contextlib import closing
@@ -121,6 +122,81 @@ def test_processes_write_one_thread_at_once(tmp_path: Path):
             assert values == [list(range(number)) for number in range(12)]
     with closing(open_source(path)) as source:
         assert source.verify() == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_savers_of_one_file_take_turns_in_any_order(seed: int, tmp_path: Path):
+    draw, expected, path = random.Random(seed), InMemorySaver(), tmp_path / "runs.db"
+    with Checkpointer(path) as one, Checkpointer(path) as other:
+        config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        for step in range(40):
+            saver, first = draw.choice([one, other]), {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+            how = draw.choice(["put", "put", "put", "put_writes", "put_writes", "nothing", "read", "branch", "other"])
+            if how == "put_writes" and "checkpoint_id" in config["configurable"]:
+                task = draw.choice(["task a", f"task {step}"])
+                for each in (saver, expected):
+                    each.put_writes(config, [("items", [step])], task)
+            elif how == "nothing":
+                saver.delete_for_runs(["no such run"])
+                if "checkpoint_id" in config["configurable"]:
+                    saver.put_writes(config, [], "task")
+            elif how == "read":
+                saver.get_tuple(first)
+            elif how == "other":
+                saver.put({"configurable": {"thread_id": "u"}}, empty_checkpoint(), {"source": "input"}, {})
+            else:
+                chosen = config
+                if how == "branch":
+                    chosen = draw.choice([found.config for found in expected.list(first)] or [config])
+                checkpoint: Any = {**empty_checkpoint(), "channel_values": {"items": list(range(step))}}
+                metadata: Any = {"source": "loop", "step": step, "parents": {}}
+                versions: Any = {"items": step}
+                checkpoint["channel_versions"] = versions
+                config = expected.put(chosen, checkpoint, metadata, versions)
+                saver.put(chosen, checkpoint, metadata, versions)
+        found = [list(saver.list({"configurable": {"thread_id": "t"}})) for saver in (expected, one, other)]
+        assert _plain(found[0]) == _plain(found[1]) == _plain(found[2])
+    with closing(open_source(path)) as source:
+        assert source.verify() == []
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        *("2026-01-02T03:04:05.000001+00:00", "2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05.6+02:00"),
+        *("2026-01-02T03:04", "1969-12-31T23:59:59+00:00", "0001-01-01T00:00:00+00:00"),
+        *("9999-12-31T23:59:59.999999+00:00", "noon", "", None),
+    ],
+)
+def test_what_a_checkpoint_says_of_itself_comes_back_however_odd(stamp: str | None, tmp_path: Path):
+    said = [{}, {"source": "loop"}, {"source": "input", "step": -1}, {"source": "loop", "step": 0}, {"step": 1}]
+    odd = [{"source": "loop", "step": True}, {"source": "loop", "step": 2.0}, {"source": "loop", "step": 3, "x": None}]
+    thread: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        configs = [thread]
+        for metadata in said + odd:
+            checkpoint: Any = {**empty_checkpoint(), "ts": stamp}
+            if stamp is None:
+                del checkpoint["ts"]
+            configs.append(saver.put(configs[-1], checkpoint, metadata, {}))  # type: ignore[arg-type]  # as users may
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        saver.copy_thread("t", "copy")
+        for name in ("t", "copy"):
+            found = list(saver.list({"configurable": {"thread_id": name}}))[::-1]
+            assert [one.checkpoint.get("ts") for one in found] == [stamp] * len(found)
+            assert [repr(sorted(one.metadata.items())) for one in found] == [
+                repr(sorted(each.items())) for each in said + odd
+            ]
+            ids = [config["configurable"].get("checkpoint_id") for config in configs]
+            assert [one.config["configurable"]["checkpoint_id"] for one in found] == ids[1:]
+            assert [(one.parent_config or thread)["configurable"].get("checkpoint_id") for one in found] == ids[:-1]
+
+
+def _plain(found: list[Any]) -> list[Any]:
+    return [
+        (one.config, one.checkpoint, one.metadata, one.parent_config, sorted(one.pending_writes or (), key=str))
+        for one in found
+    ]
 
 
 def test_a_write_that_comes_before_its_checkpoint_waits_for_it(tmp_path: Path):

@@ -7,6 +7,7 @@ import datetime as dt
 import decimal
 import enum
 import pathlib
+import random
 import re
 import uuid
 from collections import deque
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Send
@@ -145,6 +146,49 @@ def test_a_message_that_was_changed_in_place_is_written_again():
     assert Values().given(SERDE, before) != messages
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_growing_messages_that_are_changed_anywhere_are_kept_as_they_are(seed: int):
+    draw, values, messages, number = random.Random(seed), Values(), [HumanMessage("hi", id="0")], 0
+    for _ in range(30):
+        for _ in range(draw.choice([0, 1, 1, 2, 40])):
+            number += 1
+            kind = draw.choice([HumanMessage, AIMessage])
+            messages.append(kind(f"text {number}", id=str(number), additional_kwargs={"a": [number]}))
+            if draw.random() < 0.5:
+                values.kept(SERDE, messages[-1:])  # as a task wrote it
+        one = messages[draw.randrange(len(messages))]
+        how = draw.choice(["not", "not", "content", "within", "field", "replaced", "removed", "number", "class"])
+        if how == "content":
+            one.content = [{"type": "text", "text": f"other {number}"}]
+        elif how == "within":
+            one.additional_kwargs.setdefault("seen", []).append(1)
+        elif how == "number":
+            one.additional_kwargs["a"] = draw.choice([1, 1.0, True, -0.0, 0.0, [None], [b"x"], (1,), {1}, {1: 2}])
+        elif how == "field":
+            one.response_metadata["model"] = {"name": number}
+        elif how == "replaced":
+            messages[messages.index(one)] = one.model_copy(deep=draw.random() < 0.5)
+        elif how == "removed":
+            messages = messages[draw.randrange(len(messages)) :]
+        elif how == "class" and type(one) is HumanMessage:
+            one.__class__ = draw.choice([SystemMessage, ChatMessage])  # type: ignore[assignment]
+            one.__dict__["role"] = "user"
+        wire, _ = values.kept(SERDE, list(messages))
+        assert Values().to_typed(wire) == SERDE.dumps_typed(messages)
+
+
+def test_plain_data_that_is_changed_later_is_kept_as_it_was():
+    values, value = Values(), {"rows": [{"a": 1}], "more": []}
+    wire, unpacked = values.kept(SERDE, value)
+    before = SERDE.dumps_typed(value)
+    value["rows"][0]["a"] = 2  # type: ignore[call-overload]  # a list of dicts
+    value["more"].append(1)
+    assert Values().to_typed(wire) == before
+    assert unpacked == SERDE.loads_typed(before)
+    assert Values().to_typed(values.kept(SERDE, value)[0]) == SERDE.dumps_typed(value)
+
+
 def test_messages_that_are_given_twice_share_nothing():
     values = Values()
     wire, _ = values.kept(SERDE, MESSAGES[:2])
@@ -156,3 +200,21 @@ def test_messages_that_are_given_twice_share_nothing():
     assert [repr(message) for message in third] == [
         repr(message) for message in SERDE.loads_typed(SERDE.dumps_typed(MESSAGES[:2]))
     ]  # type: ignore[attr-defined]
+
+
+def test_long_lists_of_messages_are_given_as_the_serializer_gives_them_whatever_was_given_before():
+    values = Values()
+    messages: list[Any] = [HumanMessage(f"text {n}", id=str(n), additional_kwargs={"a": [n]}) for n in range(150)]
+    messages[70] = MESSAGES[2]  # it holds an object
+    messages[90] = AIMessage("with more", id="90", extra=[1.0, {"b": -0.0}])
+    for length in (150, 149, 72, 71, 9, 8, 1, 150):
+        wire, _ = values.kept(SERDE, messages[:length])
+        given: Any = values.given(SERDE, wire)
+        assert [repr(one) for one in given] == [
+            repr(one) for one in SERDE.loads_typed(SERDE.dumps_typed(messages[:length]))
+        ]
+        for one in given:
+            one.content = "changed by a node"
+            one.additional_kwargs.clear()
+            one.__pydantic_fields_set__.clear()
+    assert SERDE.dumps_typed(values.given(SERDE, wire)) == SERDE.dumps_typed(messages)

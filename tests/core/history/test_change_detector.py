@@ -17,6 +17,7 @@ from tests.core.strategies import Plan, values
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import Encoded
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import apply
@@ -53,6 +54,36 @@ def test_nothing_is_said_of_what_did_not_change(seed: int) -> None:
         shadow.step(state, seq)
         assert shadow.step(copy.copy(state), seq + 1)[0] == []
         mutator.mutate(state)
+
+
+@some
+@given(st.integers(0, 10**9))
+def test_wire_values_that_share_parts_are_compared_exactly(seed: int) -> None:
+    draw = random.Random(seed)
+
+    def item() -> Any:
+        text = str(draw.random()) * draw.randrange(40)
+        return draw.choice([text, draw.randrange(5), {"$type": "made", "$v": [text]}, {"text": text, "parts": [1, {}]}])
+
+    items, shadow, built = [item() for _ in range(draw.choice([3, 63, 64, 130]))], Shadow(), None
+    for seq in range(12):
+        state: Any = {"items": list(items), "count": len(items), "by": {"last": items[-1]}}
+        ops, digest = shadow.step(Encoded(state), seq)
+        built = apply(built, stored(ops))
+        assert tlv(built) == tlv(state), f"checkpoint {seq}: {ops}"
+        assert digest == reference_digest(state)
+        for _ in range(draw.randrange(3)):
+            at = draw.randrange(len(items))
+            how = draw.choice(["append", "copy", "other", "insert", "remove", "same object twice"])
+            if how == "copy":
+                items[at] = copy.deepcopy(items[at])
+            elif how == "other":
+                items[at] = item()
+            elif how == "remove":
+                del items[: draw.randrange(len(items))]
+            else:
+                where = len(items) if how == "append" else at
+                items.insert(where, items[at] if how == "same object twice" else item())
 
 
 @some

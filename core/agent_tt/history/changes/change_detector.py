@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent_tt.codec.encode import Encoder
 from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import take_apart
-from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
+from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, parts_of
 from agent_tt.codec.tlv import tlv
-from agent_tt.codec.wire import VALUE, Encoded, Wire
+from agent_tt.codec.wire import VALUE, Encoded, Wire, is_envelope
 from agent_tt.history.changes.append_only import Births
 from agent_tt.history.changes.diff import diff_into, list_diff_into, same, text_diff
 from agent_tt.history.changes.forms import Form
@@ -25,7 +25,7 @@ from agent_tt.redaction.names import depends_on_neighbours
 from agent_tt.redaction.values import field_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.large_parts import PutBlob, Reference
@@ -131,6 +131,8 @@ class Shadow:
 
     def _update(self, node: Node, value: object, path: Path) -> Child:
         """The node of `value`, which was `node` last time; operations are noted."""
+        if type(value) is Encoded:
+            return self._update_wire(node, value, path)
         if isinstance(node, Leaf):
             if node.form.is_of(value):
                 return node
@@ -146,6 +148,15 @@ class Shadow:
             updated = self._update_envelope(node, value, path)
             if updated is not None:
                 return updated
+        return self._replace(node, value, path)
+
+    def _update_wire(self, node: Node, value: Encoded, path: Path) -> Child:
+        """The same for a wire value: parts that are the very objects of last time are as they were."""
+        wire = value.wire
+        if isinstance(node, DictNode) and type(wire) is dict and not is_envelope(wire):
+            return self._update_dict(node, parts_of(wire), path)
+        if isinstance(node, ListNode) and type(wire) is list:
+            return self._update_list(node, wire, path, are_wires=True)
         return self._replace(node, value, path)
 
     def _replace(self, node: Node, value: object, path: Path) -> Child:
@@ -208,19 +219,19 @@ class Shadow:
             child = build(wire) if isinstance(wire, dict | list) else wire
         node.set(key, child)
 
-    def _update_list(self, node: ListNode, value: list[object], path: Path) -> ListNode:
+    def _update_list(self, node: ListNode, value: Sequence[object], path: Path, *, are_wires: bool = False) -> ListNode:
         old_length = len(node)
         self._encoder.enter(value)
         try:
-            start = self._equal_front(node, value, path)
-            wires = self._encode_items(value, start, len(value), path)
+            start = self._equal_front(node, value, path, are_wires=are_wires)
+            wires = self._encode_items(value, start, len(value), path, are_wires=are_wires)
         finally:
             self._encoder.leave()
         if start == old_length:
             if wires:
                 self._ops.append(["a", list(path), old_length, wires])
                 node.append(wires)
-                self._remember(node, value, start)
+                self._remember(node, value, start, are_wires=are_wires)
             return node
         old_raws, raws = node.element_bytes(start), [tlv(wire) for wire in wires]
         before = len(self._ops)
@@ -234,15 +245,15 @@ class Shadow:
         list_diff_into(old_raws, raws, old_item, wires, path, self._ops, start)
         if len(self._ops) > before:
             node.replace_from(start, wires, raws)
-            self._remember(node, value, start)
+            self._remember(node, value, start, are_wires=are_wires)
         return node
 
     @staticmethod
-    def _remember(node: ListNode, value: list[object], start: int) -> None:
+    def _remember(node: ListNode, value: Sequence[object], start: int, *, are_wires: bool) -> None:
         """Know elements by themselves the next time, from `start` on, where they are wire values."""
-        if value and type(value[-1]) is Encoded:
+        if are_wires:
             for index in range(start // RUN, len(node.runs)):
-                node.runs[index].remember(value[index * RUN : (index + 1) * RUN])
+                node.runs[index].wires = value[index * RUN : (index + 1) * RUN]
 
     def _encode(self, value: object, path: Path) -> Wire:
         """What may be kept of the value at `path`; elements of a list are held by the list's own field."""
@@ -250,11 +261,13 @@ class Shadow:
             self._encoder.encode(value), field_of(path, is_object=not (is_plain_scalar(value) or type(value) is list))
         )
 
-    def _encode_items(self, items: list[object], first: int, end: int, path: Path) -> list[Wire]:
+    def _encode_items(
+        self, items: Sequence[object], first: int, end: int, path: Path, *, are_wires: bool
+    ) -> list[Wire]:
         """What may be kept of a part of a list; the element before it may say what the first of it is."""
         before = [item for item in items[max(0, first - 1) : first] if is_plain_scalar(item)]
-        encode = self._encoder.encode
-        encoded = [*before, *(item.wire if type(item) is Encoded else encode(item) for item in items[first:end])]
+        new = items[first:end]
+        encoded = [*before, *(new if are_wires else map(self._encoder.encode, new))]
         admitted = self._admit(encoded, field_of(path, is_object=False))
         return admitted[len(before) :] if type(admitted) is list else []
 
@@ -269,17 +282,20 @@ class Shadow:
         admitted = self._admit({**beside, key: item}, field_of(path, is_object=True))
         return admitted[key] if type(admitted) is dict and key in admitted else None
 
-    def _equal_front(self, node: ListNode, value: list[object], path: Path) -> int:
+    def _equal_front(self, node: ListNode, value: Sequence[object], path: Path, *, are_wires: bool) -> int:
         """How many elements are as they were, in whole runs; the old length if all are."""
         for index, run in enumerate(node.runs):
             begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
-            if run.is_of(now) or run.is_of_same(now):
+            if run.is_of_same(now) if are_wires else run.is_of(now):
                 continue
-            may_differ_only_in_form = not run.is_plain or _MARK in run.raw
-            if not may_differ_only_in_form or run.raw != tlv(self._encode_items(value, begin, begin + len(now), path)):
+            may_differ_only_in_form = are_wires or not run.is_plain or _MARK in run.raw
+            if not may_differ_only_in_form or run.raw != tlv(
+                self._encode_items(value, begin, begin + len(now), path, are_wires=are_wires)
+            ):
                 return begin
-            run.remember(now)
+            if are_wires:
+                run.wires = now
         return len(node)
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:

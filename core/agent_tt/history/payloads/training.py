@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DictionaryTrainer"]
 
-_MOST_OF_A_ROW: Final = 6000
+_MOST_OF_A_ROW: Final = 2000
 """Bytes of one row's end that go into the dictionary, so that a single large row cannot fill it."""
 
 

@@ -18,7 +18,12 @@ class StepFacts(Facts):
     without_checkpoint = Flag("no checkpoint was taken of it, as the recording was told")
     state_error = Fact(TEXT, "why it has no checkpoint: the error that reading its state raised")
     checkpoint_id = Fact(TEXT, "of a LangGraph run: the checkpoint after it")
-    parent_checkpoint_id = Fact(TEXT, "of a LangGraph run: the checkpoint before it")
+    parent_checkpoint_id = Fact(
+        TEXT,
+        "of a LangGraph run: the checkpoint before it. Where our checkpointer kept it, this, `source`, `langgraph_step`"
+        " and `checkpoint_ts` are absent where they are the last checkpoint of its namespace before it, `loop`, two"
+        " less than the step's number, and the step's end; null where there is none",
+    )
     source = Fact(TEXT, "of a LangGraph run: `input`, `loop`, `update` or `fork`; `task` of a task in flight")
     next = Fact(LIST, "of a LangGraph run: the nodes that run next")
     langgraph_step = Fact(WHOLE, "of a LangGraph run: the number of its superstep")

@@ -72,8 +72,9 @@ nothing was after it. Keys `spill TOKEN` of `meta` name the spill files that wer
 
 Views are for people with an SQLite browser, may change at any time, and no program reads them; those of `agent-tt sql`
 are made for one connection (`store.views`). Tables without row numbers are those whose rows stay small: large rows in
-an index b-tree make the file several times larger. Row numbers that other rows name are AUTOINCREMENT, because one that
-came back after a deletion would point a live reader elsewhere.
+an index b-tree make the file several times larger. Those that stay short have no index besides: each takes a page. Row
+numbers that other rows name are AUTOINCREMENT, because one that came back after a deletion would point a live reader
+elsewhere.
 """
 
 from __future__ import annotations
@@ -92,13 +93,13 @@ it, a new operation or kind of reference does."""
 APPLICATION_ID: Final = 0x41545431
 PAGE_SIZE: Final = 4096
 
-SWEEPS: Final = """CREATE TABLE sweeps(sweep INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+SWEEPS: Final = """CREATE TABLE sweeps(sweep INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL,
   run INTEGER NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, definition TEXT NOT NULL,
-  created_us INTEGER NOT NULL, owner TEXT, beat_us INTEGER, proof BLOB NOT NULL, UNIQUE(run, number))"""
+  created_us INTEGER NOT NULL, owner TEXT, beat_us INTEGER, proof BLOB NOT NULL)"""
 
 FOREIGN_MARKS: Final = """CREATE TABLE foreign_marks(mark INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT NOT NULL,
   run TEXT NOT NULL, checkpoint TEXT, step INTEGER, kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL,
-  proof BLOB NOT NULL, UNIQUE(file, run, mark))"""
+  proof BLOB NOT NULL)"""
 
 STATEMENTS: Final = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, proof BLOB NOT NULL) WITHOUT ROWID",
