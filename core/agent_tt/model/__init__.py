@@ -11,6 +11,7 @@
 | `space` | what fills a file |
 | `owners` | which process records a run |
 | `sweeps` | what was varied over a fork |
+| `replays` | what is kept of a replay |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 | `error_text`, `fact_text` | exceptions and facts as people type them |
@@ -41,6 +42,7 @@ from agent_tt.model.kinds import (
 from agent_tt.model.marks import Deletion, Label, Note, Problem
 from agent_tt.model.output import Output
 from agent_tt.model.owners import Owner
+from agent_tt.model.replays import Replay, ReplayMode, ReplayVerdict
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
 from agent_tt.model.sweeps import Sweep
@@ -78,6 +80,9 @@ __all__ = [
     "Output",
     "Owner",
     "Problem",
+    "Replay",
+    "ReplayMode",
+    "ReplayVerdict",
     "Run",
     "RunStatus",
     "Step",

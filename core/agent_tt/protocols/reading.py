@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step, Sweep
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Replay, Run, Step, Sweep
     from agent_tt.questions import CallQuestion
 
 __all__ = ["Cursor", "RunSource"]
@@ -325,6 +325,14 @@ class RunSource(ABC):
     def labels(self, run_id: str) -> dict[int, Label]:  # noqa: ARG002  # of what overrides it
         """Give the labels of checkpoints of a run, by step: names, which `step_number` knows, and metadata."""
         return {}
+
+    def replays(self, run_id: str | None = None) -> list[Replay]:  # noqa: ARG002  # of what overrides it
+        """List the replays that were kept, newest first: of one run, or of all.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        return []
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # of what overrides it
         """List the calls that wait for somebody's decision, the oldest question first: of one run, or of all."""

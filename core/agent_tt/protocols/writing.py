@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         NewStep,
         Output,
         Owner,
+        Replay,
         Run,
         RunStatus,
         StepEnd,
@@ -89,6 +90,14 @@ class Store(MarkedRuns):
     @abstractmethod
     def keep_output(self, run_id: str, output: Output) -> None:
         """Write down what the process of a run printed, in place of what was written down of it before."""
+
+    @abstractmethod
+    def keep_replay(self, replay: Replay) -> Replay:
+        """Write down what came of a replay, with its run; give it with its number and the time.
+
+        Raises:
+            RunNotFound: the run is not there any more.
+        """
 
     @abstractmethod
     def answer_question(self, question: int, decision: Decision) -> None:

@@ -15,7 +15,7 @@ from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
 from agent_tt.store.checking.verify import verify_file, verify_run
 from agent_tt.store.checking.verify_rows import verify_rows
-from agent_tt.store.rows import deliveries, ids, outputs, sweeps
+from agent_tt.store.rows import deliveries, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage, Position
 from agent_tt.store.rows.questions import open_questions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Run, Step, Sweep
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Replay, Run, Step, Sweep
     from agent_tt.questions import CallQuestion
     from agent_tt.store.file.connection import Database
 
@@ -305,6 +305,10 @@ class StoreReader(RunSource):
     def output(self, run_id: str) -> Output | None:
         """Read what a run printed; None where that was not kept."""
         return outputs.output_of(self.database, self.lineage.number(run_id))
+
+    def replays(self, run_id: str | None = None) -> list[Replay]:
+        """List kept replays, newest first: of one run, or of all; those that are damaged are left out."""
+        return replays.kept_replays(self.database, None if run_id is None else self.lineage.number(run_id))
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """List calls that wait for somebody's decision, the oldest question first: of one run, or of all."""

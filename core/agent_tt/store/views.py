@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_tt.model.facts import CallFacts, PolicyFacts
+from agent_tt.model.facts.replays import ReplayFacts
 from agent_tt.model.facts.stored import ModelFacts, RunMeta, StepMeta
+from agent_tt.store.rows.run_rows import REPLAY
 
 __all__ = ["FUNCTIONS", "VIEWS", "Column", "View"]
 
@@ -224,6 +226,29 @@ VIEWS: Final = (
         ),
         f"FROM main.notes n {_of_run('n')} n.kind IN ('note', 'bookmark', 'label', 'watch')"
         f" AND is_proven('notes', n.note)",
+    ),
+    View(
+        "replays",
+        "Replays of runs that were kept, one each.",
+        (
+            *_RUN,
+            Column("replay", "n.note", "its number"),
+            Column("ended", _time("n.created_us")),
+            Column("verdict", _fact("n.body", ReplayFacts.verdict.key),
+                   "as_recorded, reserved, diverged; failed: there was no report"),
+            Column("mode", _fact("n.body", ReplayFacts.mode.key), "halt, observe"),
+            Column("ms", f"{_fact('n.body', ReplayFacts.duration_us.key)} / 1000.0"),
+            Column("recorded", _fact("n.body", ReplayFacts.recorded.key), "calls that an agent asks for again"),
+            Column("served", _fact("n.body", ReplayFacts.served.key), "of its questions, how many were answered"),
+            Column("reservations", _fact("n.body", ReplayFacts.reservations.key), "how often each, a JSON object"),
+            Column("divergences", f"coalesce({_fact('n.body', ReplayFacts.divergences.key)}, 0)"),
+            Column("divergence", _fact("n.body", ReplayFacts.divergence.key), "the kind of the first"),
+            Column("step", _fact("n.body", ReplayFacts.step.key), "the step of that"),
+            Column("message", _fact("n.body", ReplayFacts.message.key)),
+            Column("agent", _fact("n.body", ReplayFacts.agent.key), "what ran in place of the recorded entry point"),
+            Column("fingerprint", _fact("n.body", ReplayFacts.fingerprint.key), "of the agent's source file then"),
+        ),
+        f"FROM main.notes n {_of_run('n')} n.kind = '{REPLAY}' AND is_proven('notes', n.note)",
     ),
     View(
         "tags",

@@ -75,6 +75,7 @@ WHOLE_RUNS = {
     "tree": ("tree", RUN),
     "find": ("find", RUN, "refund"),
     "bisect": ("bisect", RUN, "step == 2"),
+    "replays": ("replays", RUN),
     "resume": ("resume", RUN),
     "stop": ("stop", RUN),
     "answer": ("answer", RUN),

@@ -28,6 +28,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bisect": ("asking.bisect", "Find the first step after which something holds."),
     "record": ("running.record", "Run a program and record what it does."),
     "replay": ("running.replay", "Run an agent again offline, every call answered as recorded."),
+    "replays": ("looking.replays", "List what came of replays."),
     "resume": ("running.resume", "Resume a run that crashed or was interrupted."),
     "fork": ("running.fork", "Run an agent again from a step, with an edited state."),
     "sweep": ("sweeping.sweep", "Fork a run with many values, and count what comes out."),
