@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Label, Note, Output, Replay, Run, Step, Sweep
+    from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
     from agent_tt.store.file.connection import Database
 
@@ -340,6 +341,24 @@ class StoreReader(RunSource):
             if hidden is not None and (end is None or hidden[0] <= end):
                 return Problem(run_id, *hidden)
         return None
+
+    def statistics(self, chosen: Chosen) -> Statistics:
+        """Count what there is of the chosen runs; rows are counted as they stand."""
+        from agent_tt.store import statistics
+
+        return statistics.count_everything(self.path, chosen)
+
+    def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
+        """Count the chosen runs by what they have in common."""
+        from agent_tt.store import statistics
+
+        return statistics.count_runs(self.path, chosen, by)
+
+    def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
+        """Count the calls of the chosen runs by tool, or those of models by model."""
+        from agent_tt.store import statistics
+
+        return statistics.count_calls(self.path, chosen, by)
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything."""
