@@ -92,7 +92,7 @@ class RunGroup:
     A fork counts with its own steps alone: those up to its beginning were taken, and paid, by its parent.
 
     Attributes:
-        name: what they have in common; None for those of which it is not known.
+        name: what they have in common; None for those of which it is not known, and for runs without a tag.
         statuses: how many there are of each status, as it is shown.
         steps: how many steps they took.
         usage: their tokens, the dollars whose price is known, and how many model calls have no known price.

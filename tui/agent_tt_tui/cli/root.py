@@ -23,6 +23,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "diff": ("comparing.diff", "Show what differs between two states."),
     "find": ("asking.find", "Search everything a run recorded, or ask where something holds."),
     "watch": ("asking.watch", "Mark where expressions hold in a run, and break there."),
+    "stats": ("looking.stats", "Count runs, tokens, cost, replays and errors."),
     "sql": ("asking.sql", "Ask a store with SQL, over readable views."),
     "blame": ("asking.blame", "Show who wrote a value, and what caused it."),
     "bisect": ("asking.bisect", "Find the first step after which something holds."),
