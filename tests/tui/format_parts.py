@@ -105,7 +105,7 @@ def fact_tables() -> str:
         parts.append(f"### {column}\n\n{_table(('key', 'value', 'what it says'), _facts(record))}")
     users = _table(("key", "value", "what it says"), _facts(UserFacts))
     parts.append(
-        f"### What people write\n\nOf all other keys in `metadata` the application knows two by name:\n\n{users}"
+        f"### What people write\n\nOf all other keys in `metadata` the application knows these by name:\n\n{users}"
     )
     return "\n\n".join(parts) + "\n"
 

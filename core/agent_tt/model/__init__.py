@@ -13,7 +13,8 @@
 | `sweeps` | what was varied over a fork |
 | `replays` | what is kept of a replay |
 | `statistics` | what can be counted over the runs of a file |
-| `periods` | lengths of time as people write them |
+| `quantities` | lengths of time and sizes as people write them |
+| `retention` | how long runs are kept |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 | `error_text`, `fact_text` | exceptions and facts as people type them |

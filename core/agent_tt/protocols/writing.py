@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
+from agent_tt.errors import Refused, RunNotFound
 from agent_tt.protocols.marks import MarkedRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -129,6 +131,20 @@ class Store(MarkedRuns):
             IsRunning: one of them is running.
             IsPinned: one of them is pinned.
         """
+
+    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+        """Delete runs one after another, and leave those that have to stay; give the ids of those that are gone.
+
+        Args:
+            run_ids: the runs, forks before what they were forked from.
+            report: told (runs done, in all).
+        """
+        gone: list[str] = []
+        for done, run_id in enumerate(run_ids, 1):
+            with suppress(Refused, RunNotFound):
+                gone += [run.id for run in self.delete_runs([run_id]).runs]
+            report(done, len(run_ids))
+        return gone
 
     def restore_file(self, run_id: str) -> None:  # a store that is not one file has nothing to put back
         """Make the store's file again where somebody removed it, with what this open store still sees of a run."""

@@ -15,7 +15,7 @@ from agent_tt.store.rows import replays, sweeps
 from agent_tt.store.tables.definitions import NOTES, TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Deletion, NoteKind, Replay, Run, Sweep
@@ -144,6 +144,16 @@ class StoreKeeper(StoreReader, Store):
         deletion, numbers = deleting.delete_runs(self.database, run_ids, with_forks=with_forks)
         self.lineage.forget([run.id for run in deletion.runs], numbers)
         return deletion
+
+    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+        """Delete runs, some in a transaction, and make the file smaller; leave those that have to stay."""
+        from agent_tt.store import deleting
+
+        gone: list[str] = []
+        for ids, numbers in deleting.prune_runs(self.database, run_ids, report):
+            self.lineage.forget(ids, numbers)
+            gone += ids
+        return gone
 
     # ---------------------------------------------------------------- sweeps
 

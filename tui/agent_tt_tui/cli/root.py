@@ -46,7 +46,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "unarchive": ("keeping.archive:unarchive", "List archived runs again."),
     "delete": ("keeping.delete", "Delete runs for good."),
     "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
-    "prune": ("keeping.prune", "Make a LangGraph database smaller."),
+    "prune": ("keeping.prune", "Make a store or a LangGraph database smaller."),
     "import": ("keeping.importing", "Copy threads of a LangGraph database into a store."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
     "plugins": ("looking.plugins", "List installed sources, providers, adapters and executors."),

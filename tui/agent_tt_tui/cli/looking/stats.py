@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast, get_args
 import click
 
 from agent_tt.errors import NotFound, UsageError
-from agent_tt.model.periods import moment
+from agent_tt.model.quantities import moment
 from agent_tt.model.statistics import CallGroups, Chosen, RunGroups
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
