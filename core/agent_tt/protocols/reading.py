@@ -398,6 +398,14 @@ class RunSource(ABC):
         """
         return counted.count_calls(self, chosen, by)
 
+    def growth(self, chosen: Chosen) -> Mapping[str | None, int] | None:  # noqa: ARG002  # of what overrides it
+        """Give the bytes that the chosen runs brought into the file, by the day on which they began (UTC).
+
+        That are those of states, calls and pieces of answers, without values that are kept once for all that name them.
+        None where the source does not know.
+        """
+        return None
+
     # ---------------------------------------------------------------- damage
 
     def damage(self, run_id: str, last: int | None = None) -> Problem | None:  # noqa: ARG002  # of what overrides it

@@ -360,6 +360,12 @@ class StoreReader(RunSource):
 
         return statistics.count_calls(self.path, chosen, by)
 
+    def growth(self, chosen: Chosen) -> Mapping[str | None, int]:
+        """Give the bytes that the chosen runs brought into the file, by the day on which they began."""
+        from agent_tt.store import statistics
+
+        return statistics.measure_growth(self.path, chosen)
+
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything."""
         if run_id is not None:

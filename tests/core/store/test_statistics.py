@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ from agent_tt.protocols import NO_STATE, counted
 if TYPE_CHECKING:
     from agent_tt.model.statistics import CallGroup, Statistics
     from agent_tt.protocols import RunSource, Store
+    from agent_tt.store import SqliteStore
 
 calls = st.fixed_dictionaries(
     {
@@ -135,6 +137,7 @@ def test_what_sqlite_counts_is_what_reading_everything_counts(plan: list[dict[st
         if starts:
             late = Chosen(agent, since_us=starts[len(starts) // 2], most=1_000)
             assert everything(store, late, by_hand=False) == everything(store, late, by_hand=True)
+        assert store.growth(chosen) == brought(store, chosen)
         # And what follows from the plan alone.
         if agent is None:
             whole = store.statistics(chosen)
@@ -148,6 +151,23 @@ def test_what_sqlite_counts_is_what_reading_everything_counts(plan: list[dict[st
             made = [call for run in plan for step in run["steps"] for call in step["calls"]]
             tools = [call["name"] for call in made if call["kind"] == "tool"]
             assert {group.name: group.calls for group in store.call_groups(chosen, "tool")} == Counter(tools)
+
+
+def brought(store: SqliteStore, chosen: Chosen) -> dict[str | None, int]:
+    """The bytes of the rows of runs, by day."""
+    query = store.database.query
+    sizes: Counter[object] = Counter()
+    for table, columns in (("deltas", "ops"), ("keyframes", "state")):
+        owners = dict(query("SELECT track, run FROM tracks"))
+        for key, value in query(f"SELECT id, {columns} FROM {table}"):
+            sizes[owners[key >> 32]] += len(value)
+    for run, *values in query("SELECT run, args, result, error, meta FROM calls"):
+        sizes[run] += sum(len(value.encode()) for value in values if value is not None)
+    found: Counter[str | None] = Counter()
+    for run, agent, started_us in query("SELECT run, agent, started_us FROM runs"):
+        if chosen.agent in (None, agent):
+            found[datetime.fromtimestamp(started_us / 1e6, UTC).date().isoformat()] += sizes[run]
+    return dict(found)
 
 
 A_CALL = {"kind": "llm", "name": "ask", "asked": 0, "status": "ok", "model": "gpt-5", "cost": 0.25, "inside": False}

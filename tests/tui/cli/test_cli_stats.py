@@ -70,6 +70,11 @@ def test_json_has_every_grouping_and_filters_choose_runs(command: Command, count
     assert list(shape["by"]) == ["agent", "day", "version", "tag", "model", "tool"]
     assert [group["name"] for group in shape["by"]["agent"]] == ["desk.py:main", ODD]
     assert shape["by"]["model"][0]["cost_usd"] == 0.75
+    (today, *_) = shape["growth"]
+    assert today["bytes"] > 0
+    assert today["day"] == shape["by"]["day"][0]["name"]
+    assert "STORED" in command("stats", "--store", counted, "--by", "day").out
+    assert "STORED" not in command("stats", "--store", counted, "--by", "version").out
     one = command("stats", "--store", counted, "--json", "--agent", "desk.py:main", "--by", "day").json
     assert (one["runs"], list(one["by"])) == (2, ["day"])
     assert command("stats", "--store", counted, "--json", "--since", "1h").json["runs"] == 3
@@ -100,6 +105,7 @@ def test_of_a_file_that_is_only_read_what_is_not_known_is_unknown_and_never_zero
     shape = command("stats", "--store", path, "--json").json
     assert shape["runs"] > 0
     assert (shape["checkpoints"], shape["replays"], shape["cost_usd"], shape["free_bytes"]) == (None,) * 4
+    assert shape["growth"] is None
     lines = command("stats", "--store", path).out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith(("checkpoints", "replays"))] == ["unknown"] * 2
     text = command("stats", "--store", path, "--prometheus").out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, cast, get_args
 
 import click
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from agent_tt.model import ReplayVerdict, RunStatus, Usage
     from agent_tt.model.statistics import CallGroup, NotableStep, RunGroup, Spread, Statistics
     from agent_tt.protocols import RunSource
+
+    Growth: TypeAlias = Mapping[str | None, int]
 
 _RUNS: Final = get_args(RunGroups)
 _CALLS: Final = get_args(CallGroups)
@@ -56,7 +58,8 @@ def command(
              took: {count, total_ms, median_ms, p95_ms, longest_ms},
              checkpoints: {taken, failed, success_rate},
              replays: {replays, verdicts, success_rate, divergence_rate, took},
-             bytes, free_bytes, slowest: [{run, name, step, step_name, kind, ms, share}], costliest, loops, errors,
+             bytes, free_bytes, growth: [{day, bytes}],
+             slowest: [{run, name, step, step_name, kind, ms, share}], costliest, loops, errors,
              by: {agent: [{name, runs, …}], day, version, tag, model: [{name, calls, errors, …}], tool}}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if prometheus and options.as_json:
@@ -69,15 +72,16 @@ def command(
         if agent is not None and not whole.whole.runs:
             _check_agent(source, agent)
         runs = {name: source.run_groups(chosen, cast("RunGroups", name)) for name in wanted if name in _RUNS}
+        growth = source.growth(chosen) if "day" in wanted else None
         calls = {name: source.call_groups(chosen, cast("CallGroups", name)) for name in wanted if name in _CALLS}
     if prometheus:
         from agent_tt.querying.prometheus import prometheus_text
 
         click.echo(prometheus_text(whole, runs, calls), nl=False)
     elif options.as_json:
-        write_json(_shape(whole, runs, calls))
+        write_json(_shape(whole, runs, calls, growth))
     else:
-        _print(options.terminal(), whole, runs, calls, limit)
+        _print(options.terminal(), whole, runs, calls, growth or {}, limit)
 
 
 def _check_agent(source: RunSource, agent: str) -> None:
@@ -101,6 +105,7 @@ def _print(
     whole: Statistics,
     runs: Mapping[str, Sequence[RunGroup]],
     calls: Mapping[str, Sequence[CallGroup]],
+    growth: Growth,
     limit: int,
 ) -> None:
     group, dot = whole.whole, terminal.glyphs.dot
@@ -124,7 +129,7 @@ def _print(
     for label, said in _facts(whole, dot):
         terminal.line(Cell(f"{label:<13}", "muted"), said)
     for by, run_groups in runs.items():
-        _print_groups(terminal, by, run_groups, limit)
+        _print_groups(terminal, by, run_groups, growth, limit)
     for by, call_groups in calls.items():
         _print_calls(terminal, by, call_groups, limit)
     _print_steps(terminal, "SLOWEST STEPS", whole.slowest, lambda step: shown.duration(step.amount / 1e6))
@@ -162,7 +167,7 @@ def _facts(whole: Statistics, dot: str) -> list[tuple[str, str]]:
     return [*rows, ("store", facts([size, free], dot))]
 
 
-def _print_groups(terminal: Terminal, by: str, groups: Sequence[RunGroup], limit: int) -> None:
+def _print_groups(terminal: Terminal, by: str, groups: Sequence[RunGroup], growth: Growth, limit: int) -> None:
     columns = (
         Column(by.upper(), flexible=True),
         Column("RUNS", "right"),
@@ -171,6 +176,7 @@ def _print_groups(terminal: Terminal, by: str, groups: Sequence[RunGroup], limit
         Column("TOKENS", "right"),
         Column("COST", "right"),
         Column("TOOK, 95 %", "right"),
+        *([Column("STORED", "right")] if growth else []),
     )
     listed = groups[-limit:] if by == "day" and limit else groups[:limit]
     rows = [
@@ -182,6 +188,7 @@ def _print_groups(terminal: Terminal, by: str, groups: Sequence[RunGroup], limit
             Cell(_count_tokens(group.usage)),
             Cell(_cost(group.usage) or ""),
             Cell("" if group.took.p95_us is None else shown.duration(group.took.p95_us / 1e6)),
+            *([Cell(shown.size(growth.get(group.name, 0)))] if growth else []),
         ]
         for group in listed
     ]
@@ -283,7 +290,10 @@ def _cost(usage: Usage) -> str | None:
 
 
 def _shape(
-    whole: Statistics, runs: Mapping[str, Sequence[RunGroup]], calls: Mapping[str, Sequence[CallGroup]]
+    whole: Statistics,
+    runs: Mapping[str, Sequence[RunGroup]],
+    calls: Mapping[str, Sequence[CallGroup]],
+    growth: Growth | None,
 ) -> dict[str, Wire]:
     checkpoints, replays = whole.checkpoints, whole.replays
     groups: dict[str, Wire] = {
@@ -307,6 +317,7 @@ def _shape(
         },
         "bytes": whole.bytes,
         "free_bytes": whole.free_bytes,
+        "growth": None if growth is None else [{"day": day, "bytes": stored} for day, stored in growth.items()],
         "slowest": [{**_step_shape(step), "ms": step.amount / 1000} for step in whole.slowest],
         "costliest": [{**_step_shape(step), "cost_usd": step.amount} for step in whole.costliest],
         "loops": [{"name": loop.name, "runs": loop.runs, "times": loop.times} for loop in whole.loops],
