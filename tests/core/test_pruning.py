@@ -85,8 +85,9 @@ def should_go(plan: list[dict[str, Any]], keep_last: int | None) -> set[int]:
         if run["age"] >= limit or (keep_last is not None and newest.index(at) >= keep_last):
             going.add(at)
     for _ in plan:  # as often as a fork may be deep
-        going -= {run["parent"] for at, run in enumerate(plan) if at not in going and (run["parent"] or at) < at}
-        going -= {run["parent"] for at, run in enumerate(plan) if at not in going and run["parent"] == 0 and at}
+        for at, run in enumerate(plan):
+            if at not in going and run["parent"] is not None and run["parent"] < at:
+                going.discard(run["parent"])
     return going
 
 
@@ -129,10 +130,10 @@ def a_run(**facts: Any) -> dict[str, Any]:
 def test_the_oldest_go_until_the_file_is_as_small_as_asked_and_it_shrinks(tmp_path: Path):
     store = new_store(tmp_path)
     ids = make(store, [a_run(age=age, pinned=age == 9) for age in range(10)])
-    whole = plan_pruning(store, Retention({}), NOW)
+    whole = plan_pruning(store, Retention(None), NOW)
     assert (whole.going, whole.untouched) == ([], 10)
     wanted = whole.file_bytes // 2
-    plan = plan_pruning(store, Retention({}, max_bytes=wanted), NOW)
+    plan = plan_pruning(store, Retention(None, max_bytes=wanted), NOW)
     gone = [each.run.id for each in plan.going]
     assert gone == [ids[age] for age in range(8, 8 - len(gone), -1)], "the oldest first, and not the pinned one"
     assert {each.why for each in plan.going} == {"size"}
@@ -141,6 +142,13 @@ def test_the_oldest_go_until_the_file_is_as_small_as_asked_and_it_shrinks(tmp_pa
     assert store.path.stat().st_size == done.file_bytes < before
     assert done.file_bytes <= wanted * 1.1
     assert store.verify() == []
+
+
+def test_ages_are_not_looked_at_where_only_a_number_is_asked_for(tmp_path: Path):
+    store = new_store(tmp_path)
+    make(store, [a_run(age=50), a_run(age=60, says="3d"), a_run(age=70)])
+    assert plan_pruning(store, Retention(None, keep_last=3), NOW).going == []
+    assert [each.why for each in plan_pruning(store, Retention(None, keep_last=2), NOW).going] == ["count"]
 
 
 def test_a_run_stays_as_long_as_a_fork_of_it_and_goes_with_the_last(tmp_path: Path):
@@ -197,7 +205,7 @@ from agent_tt.store import deleting, open_store
 
 deleting._AT_ONCE = 1
 store = open_store(sys.argv[1])
-plan = plan_pruning(store, Retention({}, keep_last=2), 0)
+plan = plan_pruning(store, Retention(None, keep_last=2), 0)
 print("going", flush=True)
 prune(store, plan, lambda done, of: print(done, flush=True))
 print("done", flush=True)
@@ -220,7 +228,7 @@ def test_a_kill_at_any_moment_leaves_a_sound_store_and_the_next_prune_goes_on(tm
         left = store.runs()
         assert 2 <= len(left) <= 14 - after
         assert all(store.state(run.id, run.steps) for run in left)
-        prune(store, plan_pruning(store, Retention({}, keep_last=2), 0))
+        prune(store, plan_pruning(store, Retention(None, keep_last=2), 0))
         assert store.verify() == []
         assert {run.name for run in store.runs()} == {"run 0", "run 0/fork-1"}
 
@@ -231,7 +239,7 @@ def test_a_transaction_that_is_broken_off_anywhere_deletes_nothing_of_its_runs(
     """Every statement in turn is the last one, as for a process that is killed there."""
     store = new_store(tmp_path)
     ids = make(store, [a_run(age=age) for age in range(3)])
-    plan = plan_pruning(store, Retention({}, keep_last=1), NOW)
+    plan = plan_pruning(store, Retention(None, keep_last=1), NOW)
     for table in ("deltas", "calls", "notes", "runs"):
         with monkeypatch.context() as patch:
             patch.setattr(deleting, "delete_rows", broken_off(deleting.delete_rows, table))

@@ -46,12 +46,13 @@ class Retention:
     """What may go from a store. A run goes where one of these says so; None says nothing.
 
     Attributes:
-        ages: the age from which runs of a class go, in microseconds since their end; None or absent for never.
+        ages: the age from which runs of a class go, in microseconds since their end, None for never; without this
+            table no run goes by its age, nor by one that its own facts say.
         keep_last: so many of the newest runs stay, and older ones go.
         max_bytes: the oldest runs go until the file is about as small as this.
     """
 
-    ages: Mapping[RunClass, int | None] = field(default_factory=lambda: DEFAULT_AGES)
+    ages: Mapping[RunClass, int | None] | None = field(default_factory=lambda: DEFAULT_AGES)
     keep_last: int | None = None
     max_bytes: int | None = None
 
@@ -111,11 +112,13 @@ def class_of(run: Run) -> RunClass:
     return "success" if run.status == "succeeded" else "failed"
 
 
-def age_of(run: Run, ages: Mapping[RunClass, int | None]) -> int | None:
+def age_of(run: Run, ages: Mapping[RunClass, int | None] | None) -> int | None:
     """The age from which a run may go, in microseconds: its own, or that of its class; None for never."""
+    if ages is None:
+        return None
     said = UserFacts.retention.of(run.metadata)
     own = None if said is None else _said_age(said)
-    return own if own else ages.get(class_of(run))
+    return own if own else ages[class_of(run)]
 
 
 def _said_age(said: str) -> int | None:

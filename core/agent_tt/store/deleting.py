@@ -95,9 +95,9 @@ def _still_to_go(tx: Transaction, run_ids: Sequence[str]) -> dict[str, int]:
         number = numbers.get(run_id)
         if number is None:
             continue
-        (run,) = RunRows(tx).several([number])
+        may_go = [run for run in RunRows(tx).several([number]) if kept_always(run) is None]
         forks = {fork for (fork,) in tx.query("SELECT run FROM runs WHERE parent = ?", (number,))}
-        if kept_always(run) is None and forks <= set(going.values()):
+        if may_go and forks <= set(going.values()):
             going[run_id] = number
     return going
 

@@ -58,15 +58,17 @@ def command(
     delta channels are put together from, their subgraphs, and what waits for a person. LangGraph's own history of what
     stays is as before. A database that is pruned itself must not be in use.
 
-    Without --out, --in-place or --yes it only says what would go. Exit code 1 when you say no.
+    It only says what would go, until there is --out or --in-place; of a store --yes is enough. Exit code 1 when you say
+    no.
 
     \b
     agent-tt prune --max-size 2GB --yes
     agent-tt prune --keep-last 20 --store checkpoints.db
     agent-tt prune --keep-last 20 --store checkpoints.db --out smaller.db
-    --json, of a store: {done, runs: [{…as in runs, class, why, bytes}], stay: {reason: count}, untouched,
+    --json: of a store {done, runs: [{…as in runs, class, why, bytes}], stay: {reason: count}, untouched,
             bytes, file_bytes, file_bytes_after, stayed};
-    of a database: {out, keep_last, threads: [{thread, kept, dropped, kept_for, bytes}], untouched, checkpoints, bytes}
+            of a database {out, keep_last, threads: [{thread, kept, dropped, kept_for, bytes}], untouched,
+            checkpoints, bytes}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.sources import is_store
 

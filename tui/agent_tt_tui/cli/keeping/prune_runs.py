@@ -79,7 +79,7 @@ def _retention(keep_last: int | None, max_size: str | None) -> Retention:
 
     if keep_last is None and max_size is None:
         return retention_of(load().retention)
-    return Retention({}, keep_last, None if max_size is None else size(max_size))
+    return Retention(None, keep_last, None if max_size is None else size(max_size))
 
 
 def _agreed(options: Options, plan: PrunePlan) -> bool:

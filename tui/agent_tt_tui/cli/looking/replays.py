@@ -45,8 +45,8 @@ def command(options: Options, run: str | None, *, limit: int | None) -> None:
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     with options.source(*([run] if run else [])) as source:
         found = None if run is None else source.run(run).id
-        replays = source.replays(found)[:limit]
         names = {each.id: each.name for each in source.runs(archived=True)}
+        replays = [replay for replay in source.replays(found) if replay.run in names][:limit]
     if options.as_json:
         write_json([_shape(replay, names[replay.run]) for replay in replays])
         return
