@@ -13,6 +13,7 @@
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.rules` |
 | `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
+| `retention` | a table: which runs `agent-tt prune` lets go; see `agent_tt.model.retention` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
@@ -46,7 +47,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "effects"),
+    *("on_store_error", "redaction", "effects", "retention"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -94,6 +95,8 @@ class Config:
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
         redaction: Patterns by name of what else is secret.
+        retention: What `agent-tt prune` lets go: words by name, as they are written and known to be right; see
+            `agent_tt.model.retention`.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
 
@@ -108,6 +111,7 @@ class Config:
     on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
     redaction: Mapping[str, str] = field(default_factory=dict)
+    retention: Mapping[str, str | int] = field(default_factory=dict)
     search_index: bool | None = None
 
 
@@ -165,6 +169,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
         redaction={**weak.redaction, **strong.redaction},
+        retention={**weak.retention, **strong.retention},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
 
@@ -277,6 +282,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
         redaction=_patterns(table["redaction"], path) if "redaction" in table else {},
+        retention=_retention(table["retention"], f"{path}: retention") if "retention" in table else {},
         search_index=_truth(table, "search_index", path),
     )
 
@@ -349,6 +355,19 @@ def _patterns(value: object, path: Path) -> dict[str, str]:
             hint="For example redaction = { customer = 'KD-[0-9]{6}' }.",
         )
     check_patterns(value, f"{path}: redaction")
+    return value
+
+
+def _retention(value: object, where: str) -> dict[str, str | int]:
+    from agent_tt.model.retention import retention_of
+
+    if not isinstance(value, dict):
+        hint = 'For example retention = { success = "14d", max_size = "2GB" }.'
+        raise UsageError(f"{where} must be a table", hint=hint)
+    try:
+        retention_of(value)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
     return value
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.model.space import Space
     from agent_tt.protocols import MarkedRuns, RunSource
 
-__all__ = ["SOURCES", "Detector", "marks_of", "open_source", "register", "space_in"]
+__all__ = ["SOURCES", "Detector", "is_store", "marks_of", "open_source", "register", "space_in"]
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID: Final = slice(68, 72)
@@ -175,7 +175,7 @@ def space_in(path: Path, report: Callable[[int, int], None] = lambda _done, _tot
         StoreNotFound, StoreUnreadable: it is not there, or cannot be read.
     """
     head = _head(path)
-    if head.startswith(_SQLITE_MAGIC) and _is_store(head):
+    if is_store(path):
         from agent_tt.store.space import read_space as space_of_store
 
         return space_of_store(path, report)
@@ -189,6 +189,16 @@ def space_in(path: Path, report: Callable[[int, int], None] = lambda _done, _tot
         return read_space(file, report)
     finally:
         file.close()
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file is a store of ours, by its header.
+
+    Raises:
+        NotAStore, StoreNotFound: it cannot be read, or is not there.
+    """
+    head = _head(path)
+    return head.startswith(_SQLITE_MAGIC) and _is_store(head)
 
 
 def marks_of(source: RunSource) -> MarkedRuns | None:

@@ -98,6 +98,15 @@ def test_the_index_of_searches_is_turned_off_by_file_or_environment(project: Pat
         config.load(project, {}, none)
 
 
+def test_what_is_said_of_retention_is_joined_and_checked(project: Path, tmp_path: Path) -> None:
+    user = write(tmp_path / "user.toml", 'retention = { test = "2d", success = "3d" }')
+    write(project.parent / "pyproject.toml", '[tool.agent-tt.retention]\nsuccess = "14d"\nkeep_last = 50\n')
+    assert config.load(project, {}, user).retention == {"test": "2d", "success": "14d", "keep_last": 50}
+    for table in ("retention = 7", 'retention = { tests = "2d" }', "retention = { keep_last = 0 }"):
+        with pytest.raises(UsageError, match=r"user\.toml: retention"):
+            config.load(project, {}, write(tmp_path / "user.toml", table))
+
+
 def test_what_is_said_of_tools_is_joined_and_the_environment_is_the_strongest(project: Path, tmp_path: Path) -> None:
     user = write(tmp_path / "user.toml", 'effects = { "find_*" = "read", lookup = "read" }')
     write(project.parent / "pyproject.toml", '[tool.agent-tt.effects]\nlookup = "write"\n"search_*" = "read"\n')

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agent_tt.model import Call, Edit, ModelConfig, Run, Step
 from agent_tt.model.facts import CallFacts, Facts, RunFacts, StepFacts, UserFacts, place_said
+from agent_tt.model.facts.replays import ReplayFacts
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
 ROOT = Path(__file__).parents[2]
-RECORDS = (RunMeta, RunFacts, UserFacts, StepMeta, StepFacts, CallFacts)
+RECORDS = (RunMeta, RunFacts, UserFacts, StepMeta, StepFacts, CallFacts, ReplayFacts)
 
 json = st.recursive(
     st.none()

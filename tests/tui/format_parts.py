@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import CallFacts, Facts, UserFacts
+from agent_tt.model.facts.replays import ReplayFacts
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.store.file import schema
 from agent_tt.store.tables.definitions import TABLES as PROVEN
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 CORE: Final = Path(schema.__file__).parents[2]
-JSON_COLUMNS: Final = {"runs.meta": RunMeta, "steps.meta": StepMeta, "calls.meta": CallFacts}
+JSON_COLUMNS: Final = {
+    "runs.meta": RunMeta,
+    "steps.meta": StepMeta,
+    "calls.meta": CallFacts,
+    "notes.body of a replay": ReplayFacts,
+}
 FORMS: Final = {
     "Values with large parts": "history.payloads.payload",
     "Operations": "history.changes.ops",
@@ -99,7 +105,7 @@ def fact_tables() -> str:
         parts.append(f"### {column}\n\n{_table(('key', 'value', 'what it says'), _facts(record))}")
     users = _table(("key", "value", "what it says"), _facts(UserFacts))
     parts.append(
-        f"### What people write\n\nOf all other keys in `metadata` the application knows two by name:\n\n{users}"
+        f"### What people write\n\nOf all other keys in `metadata` the application knows these by name:\n\n{users}"
     )
     return "\n\n".join(parts) + "\n"
 

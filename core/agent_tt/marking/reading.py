@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Output, Problem, Step, Sweep
+    from agent_tt.model import Call, Delivery, Output, Problem, Replay, Step, Sweep
+    from agent_tt.model.statistics import Chosen
     from agent_tt.protocols import Capabilities, Cursor
     from agent_tt.questions import CallQuestion
 
@@ -75,6 +76,14 @@ class Reading(RunSource):
     def output(self, run_id: str) -> Output | None:
         """Read what a run printed; None where that was not kept."""
         return self.reader.output(run_id)
+
+    def replays(self, run_id: str | None = None) -> list[Replay]:
+        """List the replays that the file keeps, newest first."""
+        return self.reader.replays(run_id)
+
+    def growth(self, chosen: Chosen) -> Mapping[str | None, int] | None:
+        """Give the bytes that the chosen runs brought into the file, by day."""
+        return self.reader.growth(chosen)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """List what reached the agent of a call that answers in pieces."""

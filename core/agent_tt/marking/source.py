@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import NoteKind, Run
+    from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.protocols import RunSource
     from agent_tt.store.foreign_marks import ForeignMark
 
@@ -78,6 +79,18 @@ class MarkedSource(Reading, MarkedRuns):
         if not self._overlay().renamed():
             return self.reader.run(ref)
         return find_run(self.runs(archived=True), ref, self.reader.run)
+
+    def statistics(self, chosen: Chosen) -> Statistics:
+        """Count what there is of the chosen runs."""
+        return super().statistics(chosen) if self._overlay().renamed() else self.reader.statistics(chosen)
+
+    def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
+        """Count the chosen runs by what they have in common: tags are those of today."""
+        return super().run_groups(chosen, by) if self._overlay().renamed() else self.reader.run_groups(chosen, by)
+
+    def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
+        """Count the calls of the chosen runs."""
+        return self.reader.call_groups(chosen, by)
 
     def step_number(self, run: Run, ref: str) -> int:
         """Find the step that `ref` names; the name of a checkpoint is good too."""

@@ -11,6 +11,10 @@
 | `space` | what fills a file |
 | `owners` | which process records a run |
 | `sweeps` | what was varied over a fork |
+| `replays` | what is kept of a replay |
+| `statistics` | what can be counted over the runs of a file |
+| `quantities` | lengths of time and sizes as people write them |
+| `retention` | how long runs are kept |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 | `error_text`, `fact_text` | exceptions and facts as people type them |
@@ -41,6 +45,7 @@ from agent_tt.model.kinds import (
 from agent_tt.model.marks import Deletion, Label, Note, Problem
 from agent_tt.model.output import Output
 from agent_tt.model.owners import Owner
+from agent_tt.model.replays import Replay, ReplayMode, ReplayVerdict
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
 from agent_tt.model.sweeps import Sweep
@@ -78,6 +83,9 @@ __all__ = [
     "Output",
     "Owner",
     "Problem",
+    "Replay",
+    "ReplayMode",
+    "ReplayVerdict",
     "Run",
     "RunStatus",
     "Step",

@@ -1,4 +1,4 @@
-"""Facts that people write down about runs and checkpoints: `KEY=VALUE`, with two that are texts as they are typed."""
+"""Facts that people write down about runs and checkpoints: `KEY=VALUE`, some of which are texts as they are typed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TEXT_FACTS", "format_fact", "parse_fact"]
 
-TEXT_FACTS: Final = UserFacts.purpose.key, UserFacts.ticket.key
-"""What a run is for, and which ticket or issue it belongs to."""
+TEXT_FACTS: Final = tuple(fact.key for fact in UserFacts.every())
+"""What a run is for, which ticket or issue it belongs to, and how long it is kept."""
 
 
 def parse_fact(text: str) -> tuple[str, Wire]:
-    """Read `KEY=VALUE`: the value is JSON, except that `purpose` and `ticket` are texts as they are typed.
+    """Read `KEY=VALUE`: the value is JSON, except that `purpose`, `ticket` and `retention` are texts as they are typed.
 
     Raises:
         UsageError: there is no `=`, or nothing before it.

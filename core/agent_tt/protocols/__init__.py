@@ -14,6 +14,7 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 | `reading` | what any source of runs can be asked |
 | `capabilities` | what a source can do beyond that |
 | `derived` | what follows from rows, steps and states where a source does not know it itself |
+| `counted` | statistics where a source does not count by itself |
 | `references` | which run or step a word names |
 | `marks` | what people may write down about runs |
 | `writing`, `writers` | what a store takes; bases of writers that forward, or only number |

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_tt.codec.paths import get
 from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.digest import digest
-from agent_tt.protocols import derived, references
+from agent_tt.protocols import counted, derived, references
 from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step, Sweep
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Replay, Run, Step, Sweep
+    from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
 
 __all__ = ["Cursor", "RunSource"]
@@ -326,6 +327,14 @@ class RunSource(ABC):
         """Give the labels of checkpoints of a run, by step: names, which `step_number` knows, and metadata."""
         return {}
 
+    def replays(self, run_id: str | None = None) -> list[Replay]:  # noqa: ARG002  # of what overrides it
+        """List the replays that were kept, newest first: of one run, or of all.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        return []
+
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # of what overrides it
         """List the calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
         return []
@@ -367,6 +376,35 @@ class RunSource(ABC):
         if not self.capabilities.records:
             raise RunNotFound(f"{self.path} holds no sweeps", hint="they are kept in a store of agent-tt")
         return references.find_sweep(self.sweeps(), ref, lambda name: self.run(name).id)
+
+    # ---------------------------------------------------------------- statistics
+
+    def statistics(self, chosen: Chosen) -> Statistics:
+        """Count what there is of the chosen runs. What the source does not know is None, and never zero."""
+        return counted.count_everything(self, chosen)
+
+    def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
+        """Count the chosen runs by what they have in common, most runs first; days in their order (UTC).
+
+        A run with several tags is in the group of each.
+        """
+        return counted.count_runs(self, chosen, by)
+
+    def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
+        """Count the calls of the chosen runs by tool, or those of models by model, most calls first.
+
+        Tokens and dollars are those of calls that made no other model call: a function that asks a model often gives on
+        what the provider said.
+        """
+        return counted.count_calls(self, chosen, by)
+
+    def growth(self, chosen: Chosen) -> Mapping[str | None, int] | None:  # noqa: ARG002  # of what overrides it
+        """Give the bytes that the chosen runs brought into the file, by the day on which they began (UTC).
+
+        That are those of states, calls and pieces of answers, without values that are kept once for all that name them.
+        None where the source does not know.
+        """
+        return None
 
     # ---------------------------------------------------------------- damage
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
+from agent_tt.errors import Refused, RunNotFound
 from agent_tt.protocols.marks import MarkedRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         NewStep,
         Output,
         Owner,
+        Replay,
         Run,
         RunStatus,
         StepEnd,
@@ -91,6 +94,14 @@ class Store(MarkedRuns):
         """Write down what the process of a run printed, in place of what was written down of it before."""
 
     @abstractmethod
+    def keep_replay(self, replay: Replay) -> Replay:
+        """Write down what came of a replay, with its run; give it with its number and the time.
+
+        Raises:
+            RunNotFound: the run is not there any more.
+        """
+
+    @abstractmethod
     def answer_question(self, question: int, decision: Decision) -> None:
         """Write down what somebody decides of a call that waits; its process goes on with it.
 
@@ -120,6 +131,20 @@ class Store(MarkedRuns):
             IsRunning: one of them is running.
             IsPinned: one of them is pinned.
         """
+
+    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+        """Delete runs one after another, and leave those that have to stay; give the ids of those that are gone.
+
+        Args:
+            run_ids: the runs, forks before what they were forked from.
+            report: told (runs done, in all).
+        """
+        gone: list[str] = []
+        for done, run_id in enumerate(run_ids, 1):
+            with suppress(Refused, RunNotFound):
+                gone += [run.id for run in self.delete_runs([run_id]).runs]
+            report(done, len(run_ids))
+        return gone
 
     def restore_file(self, run_id: str) -> None:  # a store that is not one file has nothing to put back
         """Make the store's file again where somebody removed it, with what this open store still sees of a run."""

@@ -12,6 +12,7 @@
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
 | `unread` | what of a run cannot be looked at, so that nobody says that it holds nothing |
 | `checkpoints` | how people name a step |
+| `prometheus` | statistics as Prometheus reads them |
 | `differing` | what differs between two named states |
 """
 

@@ -31,7 +31,7 @@ def replay(
     """Run the agent of `run` again in a child process, with every call answered from the recording.
 
     Models, tools and requests are not reached: what the recording does not answer halts the agent. The run itself is
-    not changed, and no new one is made.
+    not changed, and no new one is made; what came of the replay is kept beside it (`agent-tt replays`).
 
     ```python
     report = agent_tt.replay("refund-loop")

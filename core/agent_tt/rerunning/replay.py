@@ -18,6 +18,7 @@ from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
 from agent_tt.protocols import check_proven
 from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
+from agent_tt.rerunning.kept_replays import KeptReplay, ReplayStopped
 from agent_tt.rerunning.process import start_agent
 from agent_tt.rerunning.rerun import Rerun
 from agent_tt.store.file.provenance import check_made_here
@@ -50,7 +51,7 @@ def run_replay(
     standard_input: int | None = None,
     agent: str | None = None,
 ) -> ReplayReport:
-    """Replay a run and give the report.
+    """Replay a run and give the report; what came of it is kept with the run, where its store can be written.
 
     Args:
         source: where it lies.
@@ -77,7 +78,11 @@ def run_replay(
     check_made_here(source.path, run)
     agent = None if agent is None else _from_here(agent)
     check_proven(source, run)
-    with temporary_folder("agent-tt-replay-") as scratch, temporary_file() as output:
+    with (
+        KeptReplay(source, run, observe=observe, agent=agent, debugged=debug_at is not None) as kept,
+        temporary_folder("agent-tt-replay-") as scratch,
+        temporary_file() as output,
+    ):
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
         rerun = Rerun(
             store=str(source.path.resolve()),
@@ -112,7 +117,8 @@ def run_replay(
             is_damaged = shape["error"].get("exit_code") == Damaged.exit_code
             kind = Damaged if is_damaged else InvalidEntryPoint
             raise kind(shape["error"]["message"], hint=shape["error"]["hint"])
-        return replace(report_from_json(shape), output=_tail(output))
+        kept.report = replace(report_from_json(shape), output=_tail(output))
+        return kept.report
 
 
 def _from_here(agent: str) -> str:
@@ -160,7 +166,7 @@ def _wait(process: subprocess.Popen[bytes], timeout: float | None, is_unwanted: 
         except subprocess.TimeoutExpired:
             if timeout is not None and left <= _POLL_SECONDS:
                 raise subprocess.TimeoutExpired(process.args, timeout) from None
-    raise AgentFailed("the replay was stopped")
+    raise ReplayStopped("the replay was stopped")
 
 
 @contextmanager

@@ -11,7 +11,7 @@
 | `keeper`, `keeping`, `deleting`, `transfer` | keeping order: notes, names, pins, archives, sweeps; deleting; copying |
 | `foreign_marks` | marks on runs in files that are only read |
 | `sql`, `views` | queries in SQL, and the views that they are over |
-| `space` | which runs and kinds of rows fill a file |
+| `space`, `statistics` | which runs and kinds of rows fill a file; counting over all runs |
 | `liveness` | whether a run's process is there |
 | `checking` | what is damaged, and what is missing |
 | `spill` | what was recorded while the store could not be written |

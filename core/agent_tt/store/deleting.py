@@ -9,28 +9,34 @@ A fork holds only what came after its fork step, so a run goes with everything t
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
+from agent_tt.model.retention import kept_always
 from agent_tt.store import keeping
 from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
 from agent_tt.store.rows.run_rows import RunRows, descendants, shown_status
 from agent_tt.store.tables.definitions import BLOBS, DICTS, META, RUNS, TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.model import Run
     from agent_tt.store.file.connection import Database
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["delete_rows", "delete_runs", "plan_deletion", "sweep"]
+__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep"]
 
 _OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks")
 """Tables whose rows name their run in a column."""
+
+_IN: Final = "IN (SELECT value FROM json_each(?))"
+_AT_ONCE: Final = 200
+"""So many runs are pruned in one transaction: others write between two of them."""
 
 _MOST_COMPACTED_BYTES: Final = 256 << 20
 """Larger files are not written anew for the room that a deletion leaves in them."""
@@ -49,12 +55,51 @@ def delete_runs(database: Database, run_ids: Sequence[str], *, with_forks: bool 
     with database.transaction() as tx:
         free = _free_pages(tx)
         runs, numbers = _plan(tx, run_ids, with_forks=with_forks)
-        for number in reversed(numbers):  # forks before what they were forked from
-            delete_rows(tx, number)
+        delete_rows(tx, numbers)
         freed = _free_pages(tx) - free
         ((page_size,),) = tx.query("PRAGMA page_size")
     freed += sweep(database)
     return Deletion(tuple(runs), max(0, freed) * int(page_size)), numbers
+
+
+def prune_runs(
+    database: Database, run_ids: Sequence[str], report: Callable[[int, int], None]
+) -> Iterator[tuple[list[str], list[int]]]:
+    """Delete runs, some at a time, and make the file smaller; leave those that have to stay.
+
+    Args:
+        database: the store.
+        run_ids: the runs, forks before what they were forked from.
+        report: told (runs done, in all).
+
+    Yields:
+        Ids and row numbers of those that a transaction deleted.
+    """
+    for first in range(0, len(run_ids), _AT_ONCE):
+        some = run_ids[first : first + _AT_ONCE]
+        with database.transaction() as tx:
+            gone = _still_to_go(tx, some)
+            delete_rows(tx, list(gone.values()))
+        yield list(gone), list(gone.values())
+        report(first + len(some), len(run_ids))
+    with database.transaction() as tx:
+        _sweep(tx)
+    _compact(database, always=True)
+
+
+def _still_to_go(tx: Transaction, run_ids: Sequence[str]) -> dict[str, int]:
+    """The runs that are there and may go, by id: nobody has pinned them since, resumed them or forked from them."""
+    numbers: dict[str, int] = dict(tx.query(f"SELECT id, run FROM runs WHERE id {_IN}", (_json(run_ids),)))  # noqa: S608  # ours
+    going: dict[str, int] = {}
+    for run_id in run_ids:
+        number = numbers.get(run_id)
+        if number is None:
+            continue
+        may_go = [run for run in RunRows(tx).several([number]) if kept_always(run) is None]
+        forks = {fork for (fork,) in tx.query("SELECT run FROM runs WHERE parent = ?", (number,))}
+        if may_go and forks <= set(going.values()):
+            going[run_id] = number
+    return going
 
 
 def sweep(database: Database) -> int:
@@ -81,22 +126,24 @@ def _plan(rows: Rows, run_ids: Sequence[str], *, with_forks: bool) -> tuple[list
     return runs, numbers
 
 
-def delete_rows(tx: Transaction, run: int) -> None:
-    """Delete all rows of a run."""
-    for (track,) in tx.query("SELECT track FROM tracks WHERE run = ?", (run,)):
+def delete_rows(tx: Transaction, runs: Sequence[int]) -> None:
+    """Delete all rows of some runs."""
+    numbers = (_json(runs),)
+    for (track,) in tx.query(f"SELECT track FROM tracks WHERE run {_IN}", numbers):  # noqa: S608  # ours
         for table in ("deltas", "keyframes"):
             tx.execute(
                 f"DELETE FROM {table} WHERE id BETWEEN ? AND ?",  # noqa: S608  # tables of our own
                 (row_key(track, 0), row_key(track, NUMBER_MASK)),
             )
         tx.execute("DELETE FROM changes WHERE track = ?", (track,))
-    tx.execute("DELETE FROM deliveries WHERE id BETWEEN ? AND ?", keys_of(run))
-    tx.execute("DELETE FROM seals WHERE name = 'deliveries' AND owner = ?", (run,))
+    for run in runs:
+        tx.execute("DELETE FROM deliveries WHERE id BETWEEN ? AND ?", keys_of(run))
+    tx.execute(f"DELETE FROM seals WHERE name = 'deliveries' AND owner {_IN}", numbers)  # noqa: S608  # ours
     for table in _OF_A_RUN:
-        tx.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608  # tables of our own
+        tx.execute(f"DELETE FROM {table} WHERE run {_IN}", numbers)  # noqa: S608  # tables of our own
         if TABLES[table].sealed:
-            tx.execute("DELETE FROM seals WHERE name = ? AND owner = ?", (table, run))
-    RUNS.delete(tx, "run = ?", (run,))
+            tx.execute(f"DELETE FROM seals WHERE name = ? AND owner {_IN}", (table, *numbers))  # noqa: S608  # ours
+    RUNS.delete(tx, f"run {_IN}", numbers)
 
 
 # -------------------------------------------------------------------- sweeping
@@ -125,13 +172,22 @@ def _named_blobs(rows: Rows) -> Iterator[bytes]:
             yield from blob_names(refs)
 
 
+def _json(words: Sequence[str] | Sequence[int]) -> str:
+    return json.dumps(list(words))
+
+
 def _free_pages(rows: Rows) -> int:
     ((count,),) = rows.query("PRAGMA freelist_count")
     return int(count)
 
 
-def _compact(database: Database) -> None:
-    """Give room back to the disk where at least half of a file that is not large is free, and nobody records."""
+def _compact(database: Database, *, always: bool = False) -> None:
+    """Give room back to the disk where nobody records.
+
+    Args:
+        database: the store.
+        always: also of a file that is large, or of which less than half is free.
+    """
     ((pages,), (free,), (page_size,)) = (
         row for name in ("page_count", "freelist_count", "page_size") for row in database.query(f"PRAGMA {name}")
     )
@@ -140,6 +196,7 @@ def _compact(database: Database) -> None:
         for row in database.query("SELECT status, owner, beat_us FROM runs WHERE status = 'running'")
         if shown_status(*row) == "running"
     ]
-    if free * 2 >= pages and pages * page_size <= _MOST_COMPACTED_BYTES and not running:
+    is_worth_it = free if always else free * 2 >= pages and pages * page_size <= _MOST_COMPACTED_BYTES
+    if is_worth_it and not running:
         database.compact()
     database.checkpoint("TRUNCATE")

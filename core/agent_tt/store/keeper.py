@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from agent_tt.model import Note
@@ -10,14 +11,14 @@ from agent_tt.protocols import Store
 from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.liveness import now_us
 from agent_tt.store.reader import StoreReader
-from agent_tt.store.rows import sweeps
+from agent_tt.store.rows import replays, sweeps
 from agent_tt.store.tables.definitions import NOTES, TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Deletion, NoteKind, Run, Sweep
+    from agent_tt.model import Deletion, NoteKind, Replay, Run, Sweep
     from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["StoreKeeper"]
@@ -115,6 +116,15 @@ class StoreKeeper(StoreReader, Store):
         with self.database.transaction() as tx:
             keeping.set_archived(tx, run_ids, archived=archived)
 
+    # ---------------------------------------------------------------- replays
+
+    def keep_replay(self, replay: Replay) -> Replay:
+        """Write down what came of a replay, with its run."""
+        now = now_us()
+        with self.database.transaction() as tx:
+            number = replays.keep(tx, keeping.row_number(tx, replay.run), replay, now)
+        return replace(replays.admitted(replay), id=number, at_us=now)
+
     # ---------------------------------------------------------------- deleting
 
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
@@ -134,6 +144,16 @@ class StoreKeeper(StoreReader, Store):
         deletion, numbers = deleting.delete_runs(self.database, run_ids, with_forks=with_forks)
         self.lineage.forget([run.id for run in deletion.runs], numbers)
         return deletion
+
+    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+        """Delete runs, some in a transaction, and make the file smaller; leave those that have to stay."""
+        from agent_tt.store import deleting
+
+        gone: list[str] = []
+        for ids, numbers in deleting.prune_runs(self.database, run_ids, report):
+            self.lineage.forget(ids, numbers)
+            gone += ids
+        return gone
 
     # ---------------------------------------------------------------- sweeps
 

@@ -15,7 +15,7 @@ from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
 from agent_tt.store.checking.verify import verify_file, verify_run
 from agent_tt.store.checking.verify_rows import verify_rows
-from agent_tt.store.rows import deliveries, ids, outputs, sweeps
+from agent_tt.store.rows import deliveries, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage, Position
 from agent_tt.store.rows.questions import open_questions
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Run, Step, Sweep
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Replay, Run, Step, Sweep
+    from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
     from agent_tt.store.file.connection import Database
 
@@ -306,6 +307,10 @@ class StoreReader(RunSource):
         """Read what a run printed; None where that was not kept."""
         return outputs.output_of(self.database, self.lineage.number(run_id))
 
+    def replays(self, run_id: str | None = None) -> list[Replay]:
+        """List kept replays, newest first: of one run, or of all; those that are damaged are left out."""
+        return replays.kept_replays(self.database, None if run_id is None else self.lineage.number(run_id))
+
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """List calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
         run = None if run_id is None else self.lineage.number(run_id)
@@ -336,6 +341,30 @@ class StoreReader(RunSource):
             if hidden is not None and (end is None or hidden[0] <= end):
                 return Problem(run_id, *hidden)
         return None
+
+    def statistics(self, chosen: Chosen) -> Statistics:
+        """Count what there is of the chosen runs; rows are counted as they stand."""
+        from agent_tt.store import statistics
+
+        return statistics.count_everything(self.path, chosen)
+
+    def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
+        """Count the chosen runs by what they have in common."""
+        from agent_tt.store import statistics
+
+        return statistics.count_runs(self.path, chosen, by)
+
+    def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
+        """Count the calls of the chosen runs by tool, or those of models by model."""
+        from agent_tt.store import statistics
+
+        return statistics.count_calls(self.path, chosen, by)
+
+    def growth(self, chosen: Chosen) -> Mapping[str | None, int]:
+        """Give the bytes that the chosen runs brought into the file, by the day on which they began."""
+        from agent_tt.store import statistics
+
+        return statistics.measure_growth(self.path, chosen)
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything."""

@@ -248,9 +248,9 @@ class ThreadStore(SqliteStore):
             for run_id in run_ids:
                 numbers = self.run_numbers(run_id)
                 names = self.run_ids(numbers)
-                for number in reversed(numbers):
+                for number in numbers:
                     self._heart.remove(number)
-                    deleting.delete_rows(tx, number)
+                deleting.delete_rows(tx, numbers)
                 self.lineage.forget(names.values(), numbers)
 
     def give_back_room(self) -> None:

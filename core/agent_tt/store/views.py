@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from agent_tt.model.facts import CallFacts, PolicyFacts
+from agent_tt.model.facts.replays import ReplayFacts
 from agent_tt.model.facts.stored import ModelFacts, RunMeta, StepMeta
+from agent_tt.store.rows.run_rows import REPLAY
 
-__all__ = ["FUNCTIONS", "VIEWS", "Column", "View"]
+__all__ = ["FUNCTIONS", "VIEWS", "Column", "View", "json_fact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def _time(column: str) -> str:
     return f"{whole} || printf('.%06dZ', {column} % 1000000)"
 
 
-def _fact(column: str, *keys: str) -> str:
+def json_fact(column: str, *keys: str) -> str:
     """A fact of a JSON column, by its keys; where large parts of it are kept elsewhere, the rest is one level down."""
     path = ".".join(keys)
     inside = f"coalesce(json_extract({column}, '$.{path}'), json_extract({column}, '$.v.{path}'))"
@@ -97,7 +99,7 @@ def _of_steps(value: str) -> str:
 
 def _calls() -> str:
     """How many calls a step made; of one that has not ended, its rows say so."""
-    return f"coalesce({_fact('s.meta', StepMeta.calls.key)}, {_COUNTED})"
+    return f"coalesce({json_fact('s.meta', StepMeta.calls.key)}, {_COUNTED})"
 
 
 _COUNTED: Final = "(SELECT count(*) FROM main.calls c WHERE c.run = s.run AND c.step = s.step)"
@@ -123,7 +125,7 @@ VIEWS: Final = (
             Column("status", _STATUS, "running, succeeded, failed, interrupted, crashed"),
             Column("agent", "r.agent", "its entry point"),
             Column("version", "r.agent_version", "the agent's version"),
-            Column("model", _fact("r.meta", RunMeta.model.key, ModelFacts.model.key)),
+            Column("model", json_fact("r.meta", RunMeta.model.key, ModelFacts.model.key)),
             Column("parent", "(SELECT p.id FROM main.runs p WHERE p.run = r.parent AND is_proven('runs', p.run))",
                    "the id of the run that it is a fork of"),
             Column("fork_step", "r.fork_step", "the step of the parent at which it begins"),
@@ -138,8 +140,9 @@ VIEWS: Final = (
             *_error("runs", "r.run"),
             Column("tags", "(SELECT json_group_array(t.tag) FROM temp.tags t WHERE t.run = r.id)", "a JSON list"),
             Column("archived", "r.hidden", "1 where lists leave it out"),
-            Column("pinned", f"coalesce({_fact('r.meta', RunMeta.pinned.key)}, 0)", "1 where it is kept from deletion"),
-            Column("metadata", _fact("r.meta", RunMeta.metadata.key), "facts written down about it, a JSON object"),
+            Column("pinned", f"coalesce({json_fact('r.meta', RunMeta.pinned.key)}, 0)",
+                   "1 where it is kept from deletion"),
+            Column("metadata", json_fact("r.meta", RunMeta.metadata.key), "facts written down about it, a JSON object"),
         ),
         "FROM main.runs r WHERE is_proven('runs', r.run)",
     ),
@@ -182,16 +185,16 @@ VIEWS: Final = (
             Column("started", _time("c.started_us")),
             Column("ended", _time("c.ended_us")),
             Column("ms", "(c.ended_us - c.started_us) / 1000.0"),
-            Column("model", _fact("c.meta", CallFacts.model.key)),
-            Column("tokens_in", _fact("c.meta", CallFacts.tokens_in.key)),
-            Column("tokens_out", _fact("c.meta", CallFacts.tokens_out.key)),
-            Column("cost_usd", _fact("c.meta", CallFacts.cost_usd.key)),
+            Column("model", json_fact("c.meta", CallFacts.model.key)),
+            Column("tokens_in", json_fact("c.meta", CallFacts.tokens_in.key)),
+            Column("tokens_out", json_fact("c.meta", CallFacts.tokens_out.key)),
+            Column("cost_usd", json_fact("c.meta", CallFacts.cost_usd.key)),
             Column("args", _part("args"), "JSON, typed values as envelopes"),
             Column("result", _part("result"), "JSON"),
             *_error("calls", _CALL_KEY),
-            Column("file", _fact("c.meta", CallFacts.file.key), "where in the agent's code it was made"),
-            Column("line", _fact("c.meta", CallFacts.line.key)),
-            Column("policy", _fact("c.meta", CallFacts.policy.key, PolicyFacts.word.key),
+            Column("file", json_fact("c.meta", CallFacts.file.key), "where in the agent's code it was made"),
+            Column("line", json_fact("c.meta", CallFacts.line.key)),
+            Column("policy", json_fact("c.meta", CallFacts.policy.key, PolicyFacts.word.key),
                    "of a fork: live, recorded, stub, ask, deny"),
         ),
         f"FROM main.calls c {_of_run('c')} is_proven('calls', {_CALL_KEY})",
@@ -202,11 +205,11 @@ VIEWS: Final = (
         (
             *_RUN,
             Column("step", "n.step"),
-            Column("call", _fact("n.body", "call"), "the call that waited"),
+            Column("call", json_fact("n.body", "call"), "the call that waited"),
             Column("asked", _time("n.created_us")),
-            Column("decision", _fact("n.body", "decision", "word"), "run, give, raise, refuse, stop"),
-            Column("why", _fact("n.body", "decision", "why")),
-            Column("decided_by", _fact("n.body", "decision", "by")),
+            Column("decision", json_fact("n.body", "decision", "word"), "run, give, raise, refuse, stop"),
+            Column("why", json_fact("n.body", "decision", "why")),
+            Column("decided_by", json_fact("n.body", "decision", "by")),
         ),
         f"FROM main.notes n {_of_run('n')} n.kind = 'question'"
         f" AND is_proven('notes', n.note)",
@@ -218,12 +221,37 @@ VIEWS: Final = (
             *_RUN,
             Column("step", "n.step", "NULL where it is about the run"),
             Column("kind", "n.kind", "note, bookmark, label (a name), watch"),
-            Column("text", f"CASE n.kind WHEN 'label' THEN {_fact('n.body', 'name')} WHEN 'watch'"
-                   f" THEN {_fact('n.body', 'where')} ELSE n.body END", "the note, the name, the expression watched"),
+            Column("text", f"CASE n.kind WHEN 'label' THEN {json_fact('n.body', 'name')} WHEN 'watch'"
+                   f" THEN {json_fact('n.body', 'where')} ELSE n.body END",
+                   "the note, the name, the expression watched"),
             Column("written", _time("n.created_us")),
         ),
         f"FROM main.notes n {_of_run('n')} n.kind IN ('note', 'bookmark', 'label', 'watch')"
         f" AND is_proven('notes', n.note)",
+    ),
+    View(
+        "replays",
+        "Replays of runs that were kept, one each.",
+        (
+            *_RUN,
+            Column("replay", "n.note", "its number"),
+            Column("ended", _time("n.created_us")),
+            Column("verdict", json_fact("n.body", ReplayFacts.verdict.key),
+                   "as_recorded, reserved, diverged; failed: there was no report"),
+            Column("mode", json_fact("n.body", ReplayFacts.mode.key), "halt, observe"),
+            Column("ms", f"{json_fact('n.body', ReplayFacts.duration_us.key)} / 1000.0"),
+            Column("recorded", json_fact("n.body", ReplayFacts.recorded.key), "calls that an agent asks for again"),
+            Column("served", json_fact("n.body", ReplayFacts.served.key), "of its questions, how many were answered"),
+            Column("reservations", json_fact("n.body", ReplayFacts.reservations.key), "how often each, a JSON object"),
+            Column("divergences", f"coalesce({json_fact('n.body', ReplayFacts.divergences.key)}, 0)"),
+            Column("divergence", json_fact("n.body", ReplayFacts.divergence.key), "the kind of the first"),
+            Column("step", json_fact("n.body", ReplayFacts.step.key), "the step of that"),
+            Column("message", json_fact("n.body", ReplayFacts.message.key)),
+            Column("agent", json_fact("n.body", ReplayFacts.agent.key),
+                   "what ran in place of the recorded entry point"),
+            Column("fingerprint", json_fact("n.body", ReplayFacts.fingerprint.key), "of the agent's source file then"),
+        ),
+        f"FROM main.notes n {_of_run('n')} n.kind = '{REPLAY}' AND is_proven('notes', n.note)",
     ),
     View(
         "tags",

@@ -7,11 +7,13 @@ part that also holds where marks are kept in another file.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent_tt.errors import HasForks, IsPinned, RunNotFound, StepNotFound, UsageError
+from agent_tt.model import Replay
 from agent_tt.protocols import Store
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ def check_keeping(store: Store) -> None:
     """Everything below, in an order in which the store is left empty of the family."""
     assert isinstance(store, Store)
     check_marks(store)
+    check_replays(store)
     check_deleting(store)
 
 
@@ -168,6 +171,36 @@ def check_archive(store: MarkedRuns) -> None:
     assert not store.run("root").pinned
 
 
+def check_replays(store: Store) -> None:
+    root, other = store.run("root"), store.run("other")
+    assert (store.replays(), store.replays(other.id)) == ([], [])
+    first = Replay(other.id, "as_recorded", duration_us=1_000, recorded=2, served=2, fingerprint="ab" * 16)
+    second = Replay(
+        *(other.id, "diverged", "observe", 2_000, 2, 1),
+        reservations={"nothing recorded": 3},
+        divergences=4,
+        divergence="changed request",
+        step=2,
+        call=1,
+        message="asked with sk-ant-api03-" + "x" * 80,
+        agent="moved.py:main",
+    )
+    third = Replay(root.id, "failed", message="its process died")
+    kept = [store.keep_replay(each) for each in (first, second, third)]
+    assert [replace(each, id=0, at_us=0, message="") for each in kept] == [
+        replace(each, message="") for each in (first, second, third)
+    ]
+    assert "xxxx" not in kept[1].message, "secrets are taken out"
+    assert store.replays() == kept[::-1]
+    assert store.replays(other.id) == [kept[1], kept[0]]
+    assert all(each.kind in ("note", "bookmark") for each in store.notes(other.id)), "they are beside the notes"
+    assert store.verify() == []
+    with pytest.raises(RunNotFound):
+        store.keep_replay(replace(first, run="no such run"))
+    with pytest.raises(RunNotFound):
+        store.replays("no such run")
+
+
 def check_deleting(store: Store) -> None:
     root, other = store.run("root"), store.run("other")
     forks = store.forks(root.id, deep=True)
@@ -213,4 +246,5 @@ def check_deleting(store: Store) -> None:
     assert all(order.index(run.parent) < order.index(run.id) for run in deletion.runs if run.parent)
     assert deletion.freed_bytes >= 0
     assert not {run.name for run in store.runs(archived=True)} & set(FAMILY)
+    assert store.replays() == []
     assert store.verify() == []

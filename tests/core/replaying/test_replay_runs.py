@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt import samples
-from agent_tt.errors import AgentFailed, InvalidEntryPoint, RunNotFound
+from agent_tt.errors import AgentFailed, InvalidEntryPoint, RunNotFound, StoreBusy
 from agent_tt.rerunning.replay import run_replay
 from agent_tt.store import open_store
 
@@ -47,14 +49,22 @@ def recorded_shop(tmp_path_factory) -> Project:
 
 @pytest.fixture
 def shop(recorded_shop: Project):
-    """The shop's agent, recorded once; no replay of it may run a function or write into its store."""
+    """The shop's agent, recorded once; no replay of it may run a function, or write anything but what came of it."""
     recorded_shop.write(WITH_STATE)
-    size = recorded_shop.store_path.stat().st_size
+    before = what_was_recorded(recorded_shop)
     yield recorded_shop
     assert recorded_shop.hits() == 5
-    assert recorded_shop.store_path.stat().st_size == size
-    with closing(open_store(recorded_shop.store_path, read_only=True)) as store:
-        assert len(store.runs()) == 1
+    assert what_was_recorded(recorded_shop) == before
+
+
+def what_was_recorded(shop: Project) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of the store but those of replays, and of what shows that none is missing."""
+    with closing(sqlite3.connect(shop.store_path)) as rows:
+        tables = [name for (name,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = {name: rows.execute(f"SELECT * FROM {name}").fetchall() for name in tables if name != "sqlite_sequence"}
+    found["notes"] = [row for row in found["notes"] if row[3] != "replay"]
+    found["seals"] = [row for row in found["seals"] if row[0] != "notes"]
+    return found
 
 
 AGENT = """
@@ -260,6 +270,49 @@ def test_a_replay_that_is_not_wanted_any_more_is_stopped_and_a_wanted_one_has_it
     asked = iter(range(wanted_for))
     with closing(open_store(shop.store_path, read_only=True)) as store, pytest.raises(AgentFailed, match=said):
         run_replay(store, store.run("latest"), timeout=1, cancelled=lambda: next(asked, None) is None)
+
+
+def test_what_came_of_each_replay_is_kept_with_the_run_but_of_a_stopped_one(shop, tmp_path, monkeypatch):
+    path = shutil.copy(shop.store_path, tmp_path / "runs.db")
+    with closing(open_store(path)) as store:
+        run = store.run("latest")
+        assert run_replay(store, run).is_faithful
+        source = WITH_STATE.replace('charge(state["order"])', 'charge(Order("K-2", 30))')
+        file = shop.write(source)
+        found = run_replay(store, run, observe=True).divergences[0]
+        shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    import os; os._exit(3)"))
+        with pytest.raises(InvalidEntryPoint):
+            run_replay(store, run, agent=f"{file}:nobody")
+        with pytest.raises(AgentFailed):
+            run_replay(store, run, cancelled=lambda: True)
+        shop.write(WITH_STATE)
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "keep_replay", raising(StoreBusy("somebody writes")))
+            assert run_replay(store, run).is_faithful, "it does not fail because it cannot be kept"
+        failed, changed, well = store.replays(run.id)[:3]
+        assert [each.verdict for each in (well, changed, failed)] == ["as_recorded", "diverged", "failed"]
+        assert (well.recorded, well.served, well.mode, well.divergence) == (5, 5, "halt", None)
+        assert (changed.mode, changed.divergence, changed.step) == ("observe", found.kind, found.step)
+        assert (changed.message, changed.call) == (found.message, found.call)
+        assert (failed.agent, failed.served) == (f"{file.resolve()}:nobody", None)
+        assert well.fingerprint == run.code.fingerprint != changed.fingerprint == fingerprint_of(source)
+        assert 0 < well.duration_us < PATIENCE_SECONDS * 1_000_000
+        assert run == store.run("latest")
+        assert store.verify() == []
+    with closing(open_store(path, read_only=True)) as store:
+        assert run_replay(store, run).is_faithful
+        assert store.replays()[0] == failed
+
+
+def raising(error: Exception):
+    def fail(_: object) -> None:
+        raise error
+
+    return fail
+
+
+def fingerprint_of(source: str) -> str:
+    return hashlib.blake2b(source.encode(), digest_size=16).hexdigest()
 
 
 def test_what_cannot_be_started_says_why(shop):

@@ -75,6 +75,7 @@ WHOLE_RUNS = {
     "tree": ("tree", RUN),
     "find": ("find", RUN, "refund"),
     "bisect": ("bisect", RUN, "step == 2"),
+    "replays": ("replays", RUN),
     "resume": ("resume", RUN),
     "stop": ("stop", RUN),
     "answer": ("answer", RUN),
@@ -89,7 +90,7 @@ WHOLE_RUNS = {
 }
 """Every command that takes runs, and no step of them."""
 
-NO_RUN = {"du", "import", "plugins", "prune", "runs", "record", "samples", "sql"}
+NO_RUN = {"du", "import", "plugins", "prune", "runs", "record", "samples", "sql", "stats"}
 NEW_STEPS = {"--stop-at", "--mute"}
 """Options whose STEP is not where something begins: one of the new run, one that is undone."""
 

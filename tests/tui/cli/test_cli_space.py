@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.core.interop import graphs
 from tests.core.interop.support import digest_of_folder
+from tests.core.store.recordings import fork
 
 from agent_tt import samples
+from agent_tt.model import NewRun, NewStep, StepEnd
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.tui.cli.conftest import Command
 
 
@@ -96,15 +99,86 @@ def test_prune_of_the_file_itself_has_to_be_meant(command: Command, database: Pa
     assert checkpoints(database) == 2
 
 
-def test_prune_is_for_databases_of_langgraph_and_threads_that_are_there(
+def test_prune_of_a_database_is_for_threads_that_are_there_and_for_no_size(
     command: Command, database: Path, tmp_path: Path
 ) -> None:
-    samples.ensure("refund-loop", tmp_path / "runs.db")
-    refused = command("--store", str(tmp_path / "runs.db"), "prune")
+    (tmp_path / "notes.db").write_text("hello")
+    refused = command("--store", str(tmp_path / "notes.db"), "prune")
     assert refused.code == 2
     assert "is not a LangGraph database" in refused.err
     assert command("--store", str(database), "prune", "nobody").code == 3
     assert command("--store", str(tmp_path / "missing.db"), "prune").code == 3
+    assert command("--store", str(database), "prune", "--max-size", "1GB").code == 2
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with ten runs that ended just now; the first is pinned, of the second there is a fork."""
+    path = tmp_path / "runs.db"
+    with closing(open_store(path, create=True)) as made:
+        ids = []
+        for number in range(10):
+            writer = made.begin_run(NewRun(f"run {number}"), {"n": number})
+            step = writer.open_step(NewStep("think"))
+            writer.close_step(step, StepEnd("ok"), {"n": number, "text": random.Random(number).randbytes(50_000).hex()})
+            writer.finish("succeeded")
+            ids.append(writer.run_id)
+        made.set_pinned(ids[:1], pinned=True)
+        fork(made, ids[1], 1, {"n": 1})[1].finish("failed")
+    return path
+
+
+def names(path: Path) -> set[str]:
+    with closing(open_store(path, read_only=True)) as store:
+        assert store.verify() == []
+        return {run.name for run in store.runs(archived=True)}
+
+
+def test_prune_of_a_store_says_first_what_would_go_and_then_lets_exactly_that_go(command: Command, store: Path) -> None:
+    before = names(store)
+    asked = ("--store", str(store), "prune", "--keep-last", "4", "--json")
+    planned = command(*asked).json
+    assert (planned["done"], planned["untouched"], planned["stay"]) == (
+        *(False, 4, {"pinned": 1, "needed by forks that stay": 1}),
+    )
+    assert {run["name"] for run in planned["runs"]} == {f"run {number}" for number in range(2, 7)}
+    assert {(run["class"], run["why"]) for run in planned["runs"]} == {("success", "count")}
+    assert names(store) == before
+    told = command("--store", str(store), "prune", "--keep-last", "4").out
+    assert "5 runs would go, about" in told
+    assert "1 run stays: pinned" in told
+    size = store.stat().st_size
+    done = command(*asked, "--yes").json
+    assert {run["id"] for run in done["runs"]} == {run["id"] for run in planned["runs"]}
+    assert (done["done"], done["stayed"], done["file_bytes_after"]) == (True, 0, store.stat().st_size)
+    assert store.stat().st_size < size
+    assert names(store) == before - {run["name"] for run in planned["runs"]}
+    assert "0 runs would go" in command("--store", str(store), "prune", "--keep-last", "6").out
+
+
+def test_prune_of_a_store_goes_by_the_settings_where_nothing_is_asked(command: Command, store: Path) -> None:
+    prune = ("--store", str(store), "prune", "--json")
+    assert command(*prune).json["runs"] == []
+    (Path.cwd() / "pyproject.toml").write_text('[tool.agent-tt.retention]\nsuccess = "0s"\nmax_size = "1 GB"\n')
+    assert len(command(*prune).json["runs"]) == 8
+    command("--store", str(store), "meta", "run 5", "retention=3d")
+    command("--store", str(store), "tag", "run 6", "golden")
+    told = command(*prune).json
+    assert (len(told["runs"]), told["stay"]["golden"]) == (6, 1)
+    (Path.cwd() / "pyproject.toml").write_text('[tool.agent-tt.retention]\nsuccess = "soon"\n')
+    refused = command(*prune)
+    assert refused.code == 2
+    assert "retention: 'soon' is not a length of time" in refused.error["message"]
+
+
+def test_prune_of_a_store_has_to_be_meant_and_is_of_all_of_it(command: Command, store: Path) -> None:
+    prune = ("--store", str(store), "prune", "--keep-last", "1")
+    before = names(store)
+    assert command(*prune, "--in-place").code == 2, "nobody can be asked"
+    assert command(*prune, "--out", "smaller.db").code == 2
+    assert command(*prune, "run 3").code == 2
+    assert command("--store", str(store), "prune", "--max-size", "small").code == 2
+    assert names(store) == before
 
 
 def test_show_applies_pending_writes_where_it_is_told_to(command: Command, database: Path) -> None:

@@ -9,6 +9,7 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 | `runs` | `Run.metadata`: what agent-tt writes there, beside the free names of people and agents |
 | `steps` | `Step.extra` |
 | `calls` | `Call.meta` |
+| `replays` | what a store keeps of a replay |
 | `stored` | what a store keeps with these: `runs.meta` and `steps.meta` |
 """
 

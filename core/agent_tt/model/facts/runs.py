@@ -174,6 +174,7 @@ class UserFacts(Facts):
 
     ticket = Fact(TEXT, "the ticket or issue that it belongs to")
     purpose = Fact(TEXT, "what it is for")
+    retention = Fact(TEXT, "of a run: when it may be pruned: a class of runs, an age as `30d`, or `never`")
 
 
 class RunFacts(Facts):

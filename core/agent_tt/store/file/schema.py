@@ -20,6 +20,7 @@ imported, called or unpickled.
 | the index of changed paths | `history.log.index` |
 | the order in which answers reached the agent | `store.rows.deliveries` |
 | questions about calls that wait | `store.rows.questions` |
+| what came of replays | `store.rows.replays` |
 | ids and what a person may type; whose run it is | `store.rows.ids`, `store.liveness` |
 | sweeps and who drives them | `store.rows.sweeps` |
 | marks on runs that lie in other files | `store.foreign_marks` |
@@ -282,11 +283,12 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "note": "its number",
         "run": "the run",
         "step": "the step; NULL for the run",
-        "kind": "`note`, `bookmark`, `label`, `watch`, `effect`, `question` or `output`",
+        "kind": "`note`, `bookmark`, `label`, `watch`, `effect`, `question`, `output` or `replay`",
         "body": "text of a note or bookmark; else JSON. Of `label`: `name`, `metadata`. Of `watch`, an expression:"
         " `letter`, `name`, `where`, `break`, `off`. Of `question`, about a call that waits: `call`, `editable`,"
         " `can_give`, `trouble`, `owner`, `decision`. Of `output`, what the run printed: `size`, `text`, `tail`,"
-        " `digest`, `columns`, `lines`. Of `effect`: a call of a fork's process that nothing recorded",
+        " `digest`, `columns`, `lines`. Of `replay`, what came of one: see [its keys](#notesbody-of-a-replay). Of"
+        " `effect`: a call of a fork's process that nothing recorded",
         "created_us": "when it was written",
     },
     "seals": {

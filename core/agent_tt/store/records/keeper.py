@@ -16,13 +16,14 @@ from agent_tt.store.liveness import current_owner, now_us
 from agent_tt.store.records.kinds import Asked, Driven
 from agent_tt.store.records.reader import RecordReader
 from agent_tt.store.rows import naming, sweeps
+from agent_tt.store.rows.replays import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import NoteKind
+    from agent_tt.model import NoteKind, Replay
     from agent_tt.store.records.kinds import Record
 
 __all__ = ["RecordKeeper"]
@@ -151,6 +152,15 @@ class RecordKeeper(RecordReader, Store):
                 keeping.check_unpinned([run.name for run in runs if run.pinned])
             for run in runs:
                 self.save(run.id, replace(run, archived=archived))
+
+    # ---------------------------------------------------------------- replays
+
+    def keep_replay(self, replay: Replay) -> Replay:
+        """Write down what came of a replay, with its run."""
+        with self.transaction():
+            kept = replace(admitted(replay), id=self.new_number(), at_us=now_us())
+            self.save(self._row(replay.run).id, kept)
+        return kept
 
     # ---------------------------------------------------------------- deleting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agent_tt.model import Call, Delivery, Label, Note, Output, Owner, Run, Step, Sweep
+from agent_tt.model import Call, Delivery, Label, Note, Output, Owner, Replay, Run, Step, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,7 +75,7 @@ class Driven:
     beat_us: int
 
 
-Record: TypeAlias = Run | Recorder | Step | Call | Piece | Checkpoint | Output | Note | Label | Asked | Driven
+Record: TypeAlias = Run | Recorder | Step | Call | Piece | Checkpoint | Output | Note | Label | Replay | Asked | Driven
 """What a backend keeps. Every record belongs to a run; `key_of` tells those of one run and one kind apart."""
 
 _KEYS: Final[Mapping[type, Callable[..., tuple[int, ...]]]] = {
@@ -88,6 +88,7 @@ _KEYS: Final[Mapping[type, Callable[..., tuple[int, ...]]]] = {
     Checkpoint: lambda checkpoint: (checkpoint.step,),
     Note: lambda note: (note.id,),
     Label: lambda label: (label.step,),
+    Replay: lambda replay: (replay.id,),
     Asked: lambda asked: (asked.question.id,),
     Driven: lambda driven: (driven.sweep.number,),
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from agent_tt.errors import RunNotFound, StepNotFound
-from agent_tt.model import Call, Label, Note, Output, Run, Step
+from agent_tt.model import Call, Label, Note, Output, Replay, Run, Step
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.store.liveness import is_alive
 from agent_tt.store.records.kinds import Asked, Checkpoint, Driven, Piece, Recorder
@@ -167,6 +167,11 @@ class RecordReader(RunSource):
     def notes(self, run_id: str) -> list[Note]:
         """List notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
         return list(self.find(Note, self._row(run_id).id))
+
+    def replays(self, run_id: str | None = None) -> list[Replay]:
+        """List kept replays, newest first: of one run, or of all."""
+        found = self.find(Replay, None if run_id is None else self._row(run_id).id)
+        return sorted(found, key=lambda replay: -replay.id)
 
     def labels(self, run_id: str) -> dict[int, Label]:
         """Give names and metadata of checkpoints of a run, by step."""

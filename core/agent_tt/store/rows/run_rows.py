@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.model import RunStatus
     from agent_tt.store.tables.asking import Rows, SqlValue
 
-__all__ = ["LABEL", "OUTPUT", "QUESTION", "RunRows", "descendants", "label_of", "shown_status"]
+__all__ = ["LABEL", "OUTPUT", "QUESTION", "REPLAY", "RunRows", "descendants", "label_of", "shown_status"]
 
 LABEL: Final = "label"
 """What `notes.kind` is in a row that labels a checkpoint."""
@@ -33,6 +33,9 @@ QUESTION: Final = "question"
 
 OUTPUT: Final = "output"
 """What `notes.kind` is in a row that holds what a run printed; see `agent_tt.store.rows.outputs`."""
+
+REPLAY: Final = "replay"
+"""What `notes.kind` is in a row that keeps what came of a replay; see `agent_tt.store.rows.replays`."""
 
 _COLUMNS: Final = (
     f"{', '.join(f'r.{column}' for column in (*RUNS.columns, 'proof'))}, p.id,"  # noqa: S608  # our own
@@ -99,7 +102,7 @@ class RunRows:
     def notes(self, number: int) -> list[Note]:
         """Notes, bookmarks, watches and unrecorded effects of a run, oldest first; one that is damaged says so."""
         found = NOTES.read(
-            self._rows, "run = ? AND kind NOT IN (?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT)
+            self._rows, "run = ? AND kind NOT IN (?, ?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT, REPLAY)
         )
         return [
             Note(note, kind if kind in ("bookmark", "watch", "effect") else "note", step, body or "", created_us)

@@ -4,7 +4,7 @@
 |---|---|
 | `rename`, `note`, `tag`, `meta` | what people write down about runs |
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
-| `du`, `prune` | what fills a file, and making a LangGraph database smaller |
+| `du`, `prune`, `prune_runs` | what fills a file; making a LangGraph database, or a store, smaller |
 | `importing` | copying threads of a LangGraph database into a store |
 | `verify` | finding what is damaged |
 """

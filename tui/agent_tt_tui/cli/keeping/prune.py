@@ -1,4 +1,4 @@
-"""`agent-tt prune`: a LangGraph database without the checkpoints that nobody needs."""
+"""`agent-tt prune`: a store without old runs, a LangGraph database without the checkpoints that nobody needs."""
 
 from __future__ import annotations
 
@@ -28,31 +28,76 @@ _NO = 1
 @click.option(
     "--keep-last",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
     metavar="N",
-    help="How many stay.",
+    help="How many stay: of each thread 1 where nothing is said; of a store's runs the newest.",
 )
+@click.option("--max-size", metavar="SIZE", help="Of a store: the oldest runs go until it is about as small: 2GB.")
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the pruned database there."
 )
-@click.option("--in-place", is_flag=True, help="Prune the database itself. It asks first.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--in-place", is_flag=True, help="Prune the file itself. It asks first.")
+@click.option("--yes", is_flag=True, help="Do not ask; of a store, prune it.")
 @common_options
 def command(
-    options: Options, threads: tuple[str, ...], keep_last: int, out: Path | None, *, in_place: bool, yes: bool
+    options: Options,
+    threads: tuple[str, ...],
+    keep_last: int | None,
+    max_size: str | None,
+    out: Path | None,
+    *,
+    in_place: bool,
+    yes: bool,
 ) -> int:
-    """Leave the newest checkpoints of each thread of a LangGraph database, or of THREADS.
+    """Make a store smaller by the age, number or size of its runs, or a LangGraph database by its older checkpoints.
 
-    Without --out or --in-place it only says what would go. What a checkpoint that stays needs stays with it: what its
-    delta channels are put together from, its subgraphs, and what waits for a person. LangGraph's own history of what
-    stays is as before. A database that is pruned itself must not be in use. Exit code 1 when you say no.
+    Of a store runs go by their class: those with the tag test after 1 day, that succeeded after 7, other ones after 30,
+    with the tag flagged after 90; pinned and golden ones never. The settings say otherwise, see
+    docs/configuration.md. --keep-last and --max-size ask for this alone. A run stays as long as a fork of it stays.
+
+    Of a LangGraph database the newest checkpoints of each thread stay, or of THREADS, with what these need: what their
+    delta channels are put together from, their subgraphs, and what waits for a person. LangGraph's own history of what
+    stays is as before. A database that is pruned itself must not be in use.
+
+    It only says what would go, until there is --out or --in-place; of a store --yes is enough. Exit code 1 when you say
+    no.
 
     \b
+    agent-tt prune --max-size 2GB --yes
     agent-tt prune --keep-last 20 --store checkpoints.db
     agent-tt prune --keep-last 20 --store checkpoints.db --out smaller.db
-    --json: {out, keep_last, threads: [{thread, kept, dropped, kept_for, bytes}], untouched, checkpoints, bytes}
+    --json: of a store {done, runs: [{…as in runs, class, why, bytes}], stay: {reason: count}, untouched,
+            bytes, file_bytes, file_bytes_after, stayed};
+            of a database {out, keep_last, threads: [{thread, kept, dropped, kept_for, bytes}], untouched,
+            checkpoints, bytes}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.sources import is_store
+
+    path = options.store_path()
+    if path.is_file() and is_store(path):
+        from agent_tt_tui.cli.keeping.prune_runs import prune_store
+
+        if threads or out is not None:
+            raise UsageError(
+                f"{path} is a store, which is pruned as a whole and in its place",
+                hint="`agent-tt delete` takes runs by name.",
+            )
+        return prune_store(options, keep_last, max_size, in_place=in_place, yes=yes)
+    if max_size is not None:
+        raise UsageError("--max-size is for stores of ours", hint="Of a LangGraph database say --keep-last.")
+    return _prune_database(options, path, threads, keep_last or 1, out, in_place=in_place, yes=yes)
+
+
+def _prune_database(
+    options: Options,
+    path: Path,
+    threads: tuple[str, ...],
+    keep_last: int,
+    out: Path | None,
+    *,
+    in_place: bool,
+    yes: bool,
+) -> int:
+    """Prune a LangGraph database."""
     from agent_tt.interop.langgraph.connection import DatabaseFile
     from agent_tt.interop.langgraph.detect import tables_of
     from agent_tt.interop.langgraph.prune import prune_in_place, write_pruned
@@ -60,12 +105,11 @@ def command(
 
     if out is not None and in_place:
         raise UsageError("--out writes a copy, --in-place writes none", hint="Give one of them.")
-    path = options.store_path()
     with counter("looking at threads", show=not options.as_json) as report:
         file = DatabaseFile(path)
         try:
             if not _is_sqlite(path) or file.read(tables_of) is None:
-                raise UsageError(f"{path} is not a LangGraph database", hint="`agent-tt delete` is for stores of ours.")
+                raise UsageError(f"{path} is not a LangGraph database", hint="Neither is it a store of agent-tt.")
             plan = file.read(lambda connection: plan_pruning(connection, keep_last, threads, report))
             if out is not None:
                 plan = write_pruned(file, out, keep_last, threads, report)

@@ -58,10 +58,11 @@ def command(
     at: str | None,
     trust: bool,
 ) -> int:
-    """Run RUN's agent again with every call answered from the recording; nothing is reached, nothing is recorded.
+    """Run RUN's agent again with every call answered from the recording; nothing is reached, no run is made.
 
-    It halts at the first difference, unless it is to --observe. What follows -- is given to the agent, and so is what
-    is piped in. RUN@STEP names the step of --pdb or of --from.
+    What came of it is kept with the run: see `agent-tt replays`. It halts at the first difference, unless it is to
+    --observe. What follows -- is given to the agent, and so is what is piped in. RUN@STEP names the step of --pdb or of
+    --from.
 
     Exit code 0 when it went as recorded, also with reservations, 6 then with --strict; 1 when it diverged or ended well
     where it failed then, 5 when the agent failed otherwise than it did then, 130 when it was stopped in the debugger.
