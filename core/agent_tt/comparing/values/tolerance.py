@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.paths import format_path
@@ -127,9 +127,9 @@ class Tolerance:
                 old_text, new_text = (None if side is notpresent else shown(side) for side in (level.t1, level.t2))
                 yield Difference(path, old_text, new_text)
 
-    def options(self) -> dict[str, object]:
+    def options(self) -> dict[str, Any]:
         """The parameters of DeepDiff that say this."""
-        said: dict[str, object] = {"ignore_private_variables": False}  # keys that begin with two underscores count too
+        said: dict[str, Any] = {"ignore_private_variables": False}  # keys that begin with two underscores count too
         if self.ignore_order:
             said["ignore_order"] = True
         if self.exclude_paths:
