@@ -134,7 +134,7 @@ def run_golden(golden: Golden, *, store: Path | None = None, timeout: float | No
         with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
             return _Running(golden, recording, results, path).result(timeout)
     except AgentTTError as error:
-        said = " ".join(part for part in (error.message, error.hint) if part)
+        said = "; ".join(part for part in (error.message, error.hint) if part)
         return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
 
 

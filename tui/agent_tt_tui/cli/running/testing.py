@@ -101,4 +101,5 @@ def _tell(terminal: Terminal, result: GoldenResult) -> None:
 
 
 def _line(terminal: Terminal, outcome: Outcome, name: str, said: str) -> None:
-    terminal.line(mark(terminal, outcome), "  ", Cell(terminal.safe(name), "strong"), "  ", terminal.safe(said))
+    words = ("  ", terminal.safe(said)) if said else ()
+    terminal.line(mark(terminal, outcome), "  ", Cell(terminal.safe(name), "strong"), *words)
