@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotFound, UsageError
+from agent_tt.golden.header import HEADER, is_golden
 from agent_tt.golden.kinds import read_rule
 from agent_tt.golden.toml_text import lines_of
 
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.golden.rule import Rule
 
-__all__ = ["HEADER", "Golden", "KeptRule", "find_goldens", "is_golden", "read_golden", "write_golden"]
-
-HEADER: Final = "# agent-tt golden 1"
-"""The first line of every golden, by which it is told from other TOML files. The number is that of the format."""
+__all__ = ["Golden", "KeptRule", "find_goldens", "read_golden", "write_golden"]
 
 _WORDS: Final = ("arguments", "command", "python_options")
 _TEXTS: Final = ("root", "folder", "agent", "script", "module")
@@ -116,15 +114,6 @@ def write_golden(golden: Golden) -> None:
         golden.path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(f"{golden.path} cannot be written: {error}") from error
-
-
-def is_golden(path: Path) -> bool:
-    """Whether a file begins as a golden does."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(HEADER)).startswith(HEADER.rpartition(" ")[0].encode())
-    except OSError:
-        return False
 
 
 def find_goldens(path: Path) -> list[Path]:

@@ -87,6 +87,18 @@ class GoldenResult:
                     return f"{kept.rule.sentence}: {judged.said}{at}"
         return ""
 
+    def lines(self) -> list[str]:
+        """Why it did not pass, for people: the first reason, each rule that failed, the command."""
+        said = [self.first]
+        for kept, judged in self.judgements:
+            if judged.verdict == "failed":
+                at = "" if judged.step is None else f" (step {judged.step})"
+                said.append(f"  {kept.rule.sentence}: {judged.said}{at}")
+                said += [
+                    f"    {each.path}  {each.old or 'nothing'} → {each.new or 'nothing'}" for each in judged.differences
+                ]
+        return said + ([f"  {self.compare_command}"] if self.compare_command else [])
+
     def to_json(self) -> dict[str, Wire]:
         """`{name, file, outcome, first, new_request, problem, rules, store, kept, now, compare}`.
 

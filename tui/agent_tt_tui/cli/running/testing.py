@@ -89,15 +89,8 @@ def _tell(terminal: Terminal, result: GoldenResult) -> None:
     _line(terminal, result.outcome, result.golden.name, result.first)
     if result.outcome == "passed":
         return
-    for kept, judged in result.judgements:
-        if judged.verdict == "failed":
-            at = "" if judged.step is None else f" (step {judged.step})"
-            terminal.line("    ", terminal.safe(f"{kept.rule.sentence}: {judged.said}{at}"))
-            for each in judged.differences:
-                old, new = each.old or "nothing", each.new or "nothing"
-                terminal.line("      ", terminal.safe(f"{each.path}  {old} → {new}"))
-    if result.compare_command:
-        terminal.line("    ", Cell(terminal.safe(result.compare_command), "muted"))
+    for line in result.lines()[1:]:
+        terminal.line("  ", line[: len(line) - len(line.lstrip())], terminal.safe(line.lstrip()))
 
 
 def _line(terminal: Terminal, outcome: Outcome, name: str, said: str) -> None:
