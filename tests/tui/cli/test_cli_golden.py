@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.tui.readme_parts import DOCS, code_blocks
 
 import agent_tt
 from agent_tt import samples
+from agent_tt.golden.opened_run import OpenedRun
+from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
     from tests.tui.cli.conftest import Command
@@ -117,6 +121,14 @@ def test_goldens_are_listed_shown_and_not_overwritten_unasked(command, project):
     shown = command("golden", "show", "tests/agents/mended.toml", "--json").json
     assert (shown["steps"], shown["run"]["agent"]) == (2, "refund_loop.py:main_v2")
     assert "ends well" in command("golden", "show", "tests/agents/mended.toml").out
+
+
+def test_the_assertions_on_a_recorded_run_that_are_shown_hold(project):
+    (example,) = code_blocks(DOCS / "golden.md", "python")
+    shown: dict[str, Any] = {}
+    exec(example, shown)
+    with closing(open_source(project / "runs.db")) as source:
+        shown["test_it_looked_the_order_up_once"](lambda run: OpenedRun(source, source.run(run)))
 
 
 def test_runs_of_goldens_are_kept_in_the_store_that_is_named(command, project):
