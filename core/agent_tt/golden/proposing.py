@@ -7,7 +7,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path
+from agent_tt.errors import AgentTTError
 from agent_tt.golden.evidence import Evidence
+from agent_tt.golden.rule import unknown
 from agent_tt.golden.run_rules import AtMost, Ends
 from agent_tt.golden.tool_rules import Never, Tools
 from agent_tt.golden.value_rules import Answer, State
@@ -79,10 +81,13 @@ def _place(run: Run) -> str:
 
 
 def try_rules(source: RunSource, rules: Sequence[Rule], runs: Sequence[Run]) -> list[list[Judgement]]:
-    """Judge runs by rules: a row for each rule, with a judgement for each run.
-
-    Raises:
-        Damaged: one of the runs is.
-    """
-    evidence = [Evidence(source, run) for run in runs]
-    return [[rule.judge(run) for run in evidence] for rule in rules]
+    """Judge runs by rules: a row for each rule, with a judgement for each run. Of a damaged run nothing is known."""
+    columns: list[list[Judgement]] = []
+    for run in runs:
+        try:
+            evidence = Evidence(source, run)
+        except AgentTTError as error:
+            columns.append([unknown(error.message)] * len(rules))
+        else:
+            columns.append([rule.judge(evidence) for rule in rules])
+    return [[column[row] for column in columns] for row in range(len(rules))]

@@ -72,11 +72,9 @@ def open_recording(golden: Golden) -> Iterator[SqliteStore]:
     with temporary_folder("agent-tt-golden-") as folder:
         unpacked = Path(folder) / "recording.db"
         try:
-            with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
-                content = reader.read(_MOST_BYTES + 1)
-            if len(content) > _MOST_BYTES:
-                raise Damaged(f"{golden.name}: its recording {path} is too large to be one")
-            unpacked.write_bytes(content)
+            if not 0 <= zstandard.frame_content_size(packed) <= _MOST_BYTES:
+                raise Damaged(f"{golden.name}: its recording {path} does not say its size, or is too large to be one")
+            unpacked.write_bytes(zstandard.ZstdDecompressor().decompress(packed))
             store = open_store(unpacked)
         except (zstandard.ZstdError, AgentTTError) as error:
             if isinstance(error, Damaged):

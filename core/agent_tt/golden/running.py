@@ -6,6 +6,7 @@ A request that has no recording is never answered: there the agent is halted, an
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,7 +71,9 @@ class GoldenResult:
     @property
     def compare_command(self) -> str:
         """What opens both runs side by side; "" where there is no new one."""
-        return "" if self.now is None else f"agent-tt compare {self.kept} {self.now} --store {self.store}"
+        if self.now is None:
+            return ""
+        return shlex.join(["agent-tt", "compare", self.kept, self.now, "--store", str(self.store)])
 
     @property
     def first(self) -> str:

@@ -11,6 +11,7 @@ from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.golden.golden_file import Golden, KeptRule, write_golden
 from agent_tt.golden.recording_file import pack_run
 from agent_tt.model.facts import RunFacts
+from agent_tt.rerunning.replay import from_here
 from agent_tt.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _program(run: Run, folder: Path, agent: str | None) -> dict[str, object]:
     said: dict[str, object] = {"root": os.path.relpath(root, folder.resolve())}
     if code.cwd and Path(code.cwd).resolve() != root:
         said["folder"] = os.path.relpath(Path(code.cwd).resolve(), root)
-    if (entry := agent or code.entry) is not None:
+    if (entry := code.entry if agent is None else from_here(agent)) is not None:
         said["agent"] = _from(root, entry)
     for key, value in facts.items():
         if isinstance(value, str):

@@ -146,8 +146,9 @@ class Never(Rule):
     @property
     def sentence(self) -> str:
         """`never calls issue_refund, or any tool that writes`."""
-        others = [f"any tool that writes{f' but {chr(44).join(self.but)}' if self.but else ''}"] if self.writes else []
-        return f"never calls {', or '.join([*(['; '.join(self.tools)] if self.tools else []), *others])}"
+        but = f" but {', '.join(self.but)}" if self.but else ""
+        parts = [", ".join(self.tools), f"any tool that writes{but}" if self.writes else ""]
+        return f"never calls {', or '.join(filter(None, parts))}"
 
     def _judge(self, run: Evidence) -> Judgement:
         doubt = ""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
 
-__all__ = ["KeptRun", "run_replay"]
+__all__ = ["KeptRun", "from_here", "run_replay"]
 
 _TAIL_BYTES: Final = 16 * 1024
 _LAST_LINES: Final = 20
@@ -110,7 +110,7 @@ def run_replay(
         AgentTTError: what keeps a run from being replayed; the message says why.
     """
     check_made_here(source.path, run)
-    agent = None if agent is None else _from_here(agent)
+    agent = None if agent is None else from_here(agent)
     check_proven(source, run)
     with temporary_folder("agent-tt-replay-") as scratch, temporary_file() as output:
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
@@ -152,8 +152,8 @@ def run_replay(
         return replace(report_from_json(shape), output=_tail(output))
 
 
-def _from_here(agent: str) -> str:
-    """An entry point in a file that is meant from here, for a process that runs in another folder."""
+def from_here(agent: str) -> str:
+    """An entry point in a file that is meant from here, for what runs in another folder; any other as it is."""
     location, colon, name = agent.rpartition(":")
     file = Path(location).expanduser()
     return f"{file.resolve()}:{name}" if colon and location.endswith(".py") and file.is_file() else agent
