@@ -11,6 +11,7 @@ from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.golden.golden_file import Golden, KeptRule, write_golden
 from agent_tt.golden.recording_file import pack_run
 from agent_tt.model.facts import RunFacts
+from agent_tt.replaying.tape.siblings import siblings_of
 from agent_tt.rerunning.replay import from_here
 from agent_tt.store import SqliteStore
 
@@ -59,13 +60,20 @@ def save_golden(
 
     Raises:
         ReadOnlySource: the run lies in a file of another system.
-        UsageError: it still runs, names no program, the name is not one of a file, or is taken.
+        UsageError: it still runs, names no program, is one of several of its script; the name is not one of a file,
+            or is taken.
         Damaged: something of the run is.
     """
     if not isinstance(source, SqliteStore):
         raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
     if run.status == "running":
         raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
+    if siblings := siblings_of(source, run):
+        raise UsageError(
+            f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
+            " which would run as a whole",
+            hint="Record it by a script of its own, or by a function with a parameter `state=None`.",
+        )
     if not re.fullmatch(r"[\w][\w.-]*", name):
         raise UsageError(f"{name!r} is no name of a golden", hint="Letters, digits, - _ and . can stand in it.")
     path = folder / f"{name}.toml"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -10,6 +13,7 @@ import zstandard
 from tests.core.golden.desk import keep, record, tried, write
 
 from agent_tt.comparing.runs.comparison import compare_runs
+from agent_tt.errors import UsageError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.sources import open_source
@@ -137,6 +141,21 @@ def test_a_golden_reads_again_as_it_was_written_and_its_recording_names_no_folde
     with open_recording(read) as store:
         run = store.run(read.run_id)
         assert (run.code.root, run.code.cwd) == (".", ".")
+
+
+def test_one_of_several_runs_of_a_script_is_not_kept(tmp_path):
+    script = (
+        "import agent_tt\n"
+        "for name in ('desk', 'other'):\n"
+        "    with agent_tt.record(name) as run, run.step('work'):\n"
+        "        pass\n"
+    )
+    (tmp_path / "both.py").write_text(script)
+    environment = {**os.environ, "AGENT_TT_STORE": str(tmp_path / "runs.db")}
+    subprocess.run([sys.executable, "both.py"], cwd=tmp_path, env=environment, check=True)
+    with pytest.raises(UsageError, match="desk was recorded with 1 other run by one script"):
+        keep(tmp_path)
+    assert not (tmp_path / "goldens").exists()
 
 
 def test_what_runs_stands_in_the_text_file_alone(golden):
