@@ -39,6 +39,9 @@ _RESULTS: Final = "tests.db"
 _LETS_PASS: Final = frozenset({"changed order", "missing call", "changed state", "changed output"})
 """Divergences of a replay that the rules of a golden decide about."""
 
+_ASKED: Final = frozenset({"changed request", "extra call", "unrecorded effect", "read past the recorded part"})
+"""Those that say that the agent wants what was never recorded; what is left says that a recording cannot be used."""
+
 _MOST_RUNS: Final = 12
 """So many runs of a golden are kept in the store of results."""
 
@@ -49,8 +52,8 @@ class GoldenResult:
 
     Attributes:
         golden: the golden.
-        outcome: `passed` where every rule did; `failed` where one failed, or the agent asked what was never recorded;
-            `unknown` where it could not be run, or a rule could not be judged.
+        outcome: `passed` where every rule that is on did, and one is; `failed` where one failed, or the agent asked
+            what was never recorded; `unknown` where it could not be run, or a rule could not be judged.
         judgements: what each rule that is on says; none where it could not be run.
         new_request: the first request that has no recording; None where there was none.
         problem: why it could not be run; "" where it could.
@@ -88,7 +91,7 @@ class GoldenResult:
                 if judged.verdict == verdict:
                     at = "" if judged.step is None else f" (step {judged.step})"
                     return f"{kept.rule.sentence}: {judged.said}{at}"
-        return ""
+        return "" if self.judgements else "no rule is on: nothing was judged"
 
     def lines(self) -> list[str]:
         """Why it did not pass, for people: the first reason, each rule that failed, the command."""
@@ -184,6 +187,9 @@ class _Running:
         if run is None or run.status == "crashed":  # nobody took it over
             problem = f"could not run: {report.agent.error or _why_nothing(report)}"
             return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id)
+        if finding is not None and finding.kind not in _ASKED:
+            problem = f"could not run: {finding.kind}: {finding.message}"
+            return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id, now=now)
         evidence = Evidence(self._results, run, is_whole=finding is None)
         judged = tuple((each, each.rule.judge(evidence)) for each in golden.rules if each.is_on)
         self._forget_older(kept.id)
@@ -264,4 +270,5 @@ def _why_nothing(report: ReplayReport) -> str:
 def _outcome(finding: Finding | None, judged: tuple[tuple[KeptRule, Judgement], ...]) -> Outcome:
     if finding is not None or any(each.verdict == "failed" for _, each in judged):
         return "failed"
-    return "unknown" if any(each.verdict == "unknown" for _, each in judged) else "passed"
+    is_known = bool(judged) and all(each.verdict == "passed" for _, each in judged)
+    return "passed" if is_known else "unknown"

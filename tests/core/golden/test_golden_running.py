@@ -143,6 +143,14 @@ def test_a_golden_reads_again_as_it_was_written_and_its_recording_names_no_folde
         assert (run.code.root, run.code.cwd) == (".", ".")
 
 
+def test_where_no_rule_is_on_nothing_is_said_to_pass(golden, tmp_path):
+    golden.path.write_text(golden.path.read_text().replace("kind =", "off = true\nkind ="))
+    result = tried(golden)
+    assert (result.outcome, result.first) == ("unknown", "no rule is on: nothing was judged")
+    write(tmp_path, ('state["order"])', '"K-2")'))
+    assert tried(golden).outcome == "failed"
+
+
 def test_one_of_several_runs_of_a_script_is_not_kept(tmp_path):
     script = (
         "import agent_tt\n"
