@@ -18,6 +18,8 @@ from tests.tui.readme_parts import DOCS, PAGES, README, ROOT, TABLES, code_block
 
 from agent_tt.codec.encode import encode
 from agent_tt.config import Config
+from agent_tt.golden.golden_file import read_golden
+from agent_tt.golden.kinds import KINDS
 from agent_tt_tui.cli.root import root, run
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
@@ -197,6 +199,14 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
         assert done.returncode == 0, (line, done.stderr)
 
 
+def test_the_golden_that_is_shown_can_be_read_and_every_kind_of_rule_is_in_it(tmp_path):
+    (text,) = code_blocks(DOCS / "golden.md", "toml")
+    path = tmp_path / "shown.toml"
+    path.write_text(text, encoding="utf-8")
+    shown = {kept.rule.kind for kept in read_golden(path).rules}
+    assert shown == {*KINDS} == set(table_under("docs/golden.md", "Rules"))
+
+
 def test_the_python_of_the_readme_gives_what_it_says(shell, tmp_path):
     (example,) = code_blocks(README, "python")
     (tmp_path / "compare.py").write_text(example)
@@ -210,7 +220,7 @@ def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch
     lines = [line for page in PAGES for line in shell_lines(page)]
     tour = [shlex.split(line) for line in lines if any(name in line for name in samples)]
     tour = [words for words in tour if words[1] != "open" and not {"latest", "THREAD"} & set(words)]
-    assert len(tour) == 16
+    assert len(tour) == 17
     codes = {}
     first = shell(sys.executable, "-m", "agent_tt_tui", *tour[0][1:])  # as a shell starts it; the others run here
     assert (first.returncode, first.stderr) == (0, "")

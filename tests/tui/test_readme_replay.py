@@ -107,3 +107,20 @@ def test_a_changed_word_looks_as_it_is_shown(
     shown = replayed.stdout.replace(server.url, "https://api.openai.com").strip()
     for page in (REPLAY, README.read_text(encoding="utf-8")):
         assert f"```\n{shown}\n```" in page, shown
+
+
+def test_a_changed_word_fails_the_golden_of_an_unmodified_agent_and_nothing_is_asked(
+    server: Loopback, shell: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+):
+    command, name, source = AGENTS[0]
+    path = tmp_path / f"{name}.py"
+    path.write_text(source)
+    assert shell(*shlex.split(command)).returncode == 0
+    saved = shell("golden", "save", name)
+    assert saved.returncode == 0, saved.stderr
+    assert shell("test").stdout == f"✓  {name}\n1 passed\n"
+    path.write_text(source.replace("refund policy", "return policy"))
+    tested = shell("test")
+    assert (tested.returncode, server.count) == (1, REQUESTS_AND_CALLS[name][0])
+    assert "asks what was not recorded at step 1" in tested.stdout
+    assert "body.messages[0].content" in tested.stdout

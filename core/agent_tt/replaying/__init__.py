@@ -9,7 +9,7 @@
 | `guard` | nothing gets past the replay |
 | `clock` | nobody waits, and time moves on |
 | `program` | standard input, the screen, the end of the program, and pdb |
-| `null_store` | where the replaying agent's own recording goes: nowhere |
+| `null_store`, `kept_store` | where the replaying agent's own recording goes: nowhere, or into a store |
 | `block`, `given` | replaying a block of code in this process; answers that are given for a name |
 | `preflight`, `progress` | what a run has answers for, and how far a replay is |
 """

@@ -22,6 +22,7 @@ from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard.attempts import answered_again
 from agent_tt.replaying.guard.guard import guarded
 from agent_tt.replaying.guard.quiet import quiet
+from agent_tt.replaying.kept_store import KeptStore
 from agent_tt.replaying.null_store import NumberingStore
 from agent_tt.replaying.tape.tape import read_tape
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
+    from agent_tt.replaying.kept_store import Keeping
     from agent_tt.replaying.null_store import StateCheck
     from agent_tt.replaying.tape.siblings import Siblings
 
@@ -81,22 +83,34 @@ def served(
 
 
 def open_tape(
-    source: RunSource, run: str | Run, *, observe: bool = False, from_step: int = 0, whole: bool = True
+    source: RunSource,
+    run: str | Run,
+    *,
+    observe: bool = False,
+    from_step: int = 0,
+    whole: bool = True,
+    any_order: bool = False,
 ) -> Replay:
-    """A replay of a run that lies in `source`; the arguments are those of `served`."""
+    """A replay of a run that lies in `source`; the arguments are those of `served` and of `Replay`."""
     found = source.run(run) if isinstance(run, str) else run
     source.step_number(found, str(from_step))  # beyond the end there is nothing to serve: the caller is wrong
-    return Replay(read_tape(source, found, from_step=from_step), observe=observe, whole=whole)
+    return Replay(read_tape(source, found, from_step=from_step), observe=observe, whole=whole, any_order=any_order)
 
 
 @contextlib.contextmanager
-def replaying(replay: Replay, check: StateCheck | None = None, siblings: Siblings | None = None) -> Iterator[None]:
+def replaying(
+    replay: Replay,
+    check: StateCheck | None = None,
+    siblings: Siblings | None = None,
+    keeping: Keeping | None = None,
+) -> Iterator[None]:
     """Let `replay` answer this process's calls while the block lasts; afterwards it is finished.
 
     Args:
         replay: what answers. Used once.
         check: compares the states of the agent's own recording.
         siblings: answers other recordings of this process.
+        keeping: where the run that comes is kept; None where it is not.
 
     Raises:
         Divergence: the block halted. One that it swallowed stands in `replay.failure`.
@@ -113,13 +127,17 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         durability="normal",
         steps="model calls" if is_process else "names",
     )
-
+    checked = 0 if is_process else number
+    if keeping is None or check is None:
+        into = NumberingStore(check, checked=checked)
+    else:
+        into = KeptStore(keeping, replay.tape.run, check, checked=checked)
     with (
         looking_once(),
         quiet(),
         virtual_time(answers) as clock,
         SESSION.joined(
-            StoreOverride(NumberingStore(check, checked=0 if is_process else number).as_store()),
+            StoreOverride(into.as_store()),
             RecordedResponses(answers),
         ),
         around,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt.recording.calls.answers import Question, Served
     from agent_tt.replaying.clock.timeline import Timeline, Upcoming
+    from agent_tt.replaying.divergence import DivergenceKind
     from agent_tt.replaying.report import ReplayReport
     from agent_tt.replaying.tape.matching import Match
     from agent_tt.replaying.tape.tape import Tape, TapeCall, TapeLane
@@ -79,15 +80,17 @@ class Replay:
         is_amended: whether an edit of a fork has been applied.
     """
 
-    def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True) -> None:
+    def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True, any_order: bool = False) -> None:
         """Begin.
 
         Args:
             tape: the run; a tape is replayed once.
             observe: see `is_observing`.
             whole: whether calls that are left at the end are missing; not for a block of code that is only a part.
+            any_order: whether a call that comes after one that it came before is answered all the same.
         """
         self.tape = tape
+        self._lets_pass: frozenset[DivergenceKind] = frozenset({"changed order"}) if any_order else frozenset()
         self.is_observing = observe
         self.notes = Notes()
         questions = tape.questions_before() if whole else None
@@ -226,7 +229,7 @@ class Replay:
     def _found(self, finding: Finding) -> None:
         """Keep a divergence, and halt where it is not only to be observed."""
         with self._lock:
-            if self.is_observing and finding.kind not in HALTING:
+            if finding.kind in self._lets_pass or (self.is_observing and finding.kind not in HALTING):
                 self._findings.append(finding)
                 return
             raise self._halt(finding)
@@ -236,7 +239,7 @@ class Replay:
         with self._lock:
             if self.failure is None:
                 self._findings.append(finding)
-                self.failure = finding if self.is_observing else self._findings[0]
+                self.failure = finding if self.is_observing else self._first_failing(finding)
                 self.is_halted = True
                 self.turns.end()
             return Divergence(self.failure)
@@ -358,6 +361,9 @@ class Replay:
                 if self._findings and not self.is_observing:
                     self.failure = self._findings[0]
             self.turns.end()
+
+    def _first_failing(self, halted_by: Finding) -> Finding:
+        return next((each for each in self._findings if each.kind not in self._lets_pass), halted_by)
 
     def _look_back(self, entry: TapeCall) -> None:
         wanted = self._whole or entry.skipped_for is not None

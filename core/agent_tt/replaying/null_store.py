@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Output,
         StepEnd,
     )
-    from agent_tt.protocols import RunSource, Store
+    from agent_tt.protocols import RunSource, RunWriter, Store
     from agent_tt.replaying.engine import Replay
 
 __all__ = ["NumberingStore", "StateCheck", "number_of"]
@@ -161,12 +161,18 @@ class NumberingStore:
         """This object, for who asks for a store: no other method is used in recording."""
         return cast("Store", self)
 
-    def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> NumberingWriter:  # noqa: ARG002  the shape of a Store
-        """Begin a run that is not kept."""
+    def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> RunWriter:  # noqa: ARG002  the shape of a Store
+        """Begin a run."""
         number = next(self._begun)
         if number == self._checked and self._check is not None:
-            return _Writer(f"{_PREFIX}{number}", self._check)
+            return self._begin_checked(new, state)
         return NumberingWriter(f"{_PREFIX}{number}", Numbers())
+
+    def _begin_checked(self, new: NewRun, state: object) -> RunWriter:  # noqa: ARG002  a store that keeps it needs them
+        """Begin the run whose states are compared; it is not kept."""
+        if self._check is None:  # pragma: no cover  then none is checked
+            raise AssertionError
+        return _Writer(f"{_PREFIX}{self._checked}", self._check)
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
         """Nothing is kept."""

@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import uuid
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -31,11 +32,43 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
 
-__all__ = ["run_replay"]
+__all__ = ["KeptRun", "from_here", "run_replay"]
 
 _TAIL_BYTES: Final = 16 * 1024
 _LAST_LINES: Final = 20
 _POLL_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A replay whose run is kept, and whose recorded calls may come in any order: it is for somebody else to judge.
+
+    It runs with this Python, whatever the recording names.
+
+    Attributes:
+        store: the file that it is kept in.
+        run_id: its id.
+        name: its name.
+        folder: the working directory of the agent.
+        is_fork: whether its row is there already, waiting to be filled.
+    """
+
+    store: Path
+    run_id: str
+    name: str
+    folder: str
+    is_fork: bool = False
+
+    def told_in(self, rerun: Rerun) -> Rerun:
+        """What the process of the agent is told, with this."""
+        return replace(
+            rerun,
+            any_order=True,
+            keep=str(self.store.resolve()),
+            kept=self.run_id,
+            kept_name=self.name,
+            kept_is_fork=self.is_fork,
+        )
 
 
 def run_replay(
@@ -50,6 +83,7 @@ def run_replay(
     debug_at: int | None = None,
     standard_input: int | None = None,
     agent: str | None = None,
+    keeps: KeptRun | None = None,
 ) -> ReplayReport:
     """Replay a run and give the report; what came of it is kept with the run, where its store can be written.
 
@@ -66,6 +100,7 @@ def run_replay(
             not recorded.
         agent: another entry point that runs in place of the recorded one; a file is looked for here first, then where
             the run ran.
+        keeps: where the run that comes is kept, and with what it is run; None where nothing is kept.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -76,7 +111,7 @@ def run_replay(
         AgentTTError: what keeps a run from being replayed; the message says why.
     """
     check_made_here(source.path, run)
-    agent = None if agent is None else _from_here(agent)
+    agent = None if agent is None else from_here(agent)
     check_proven(source, run)
     with (
         KeptReplay(source, run, observe=observe, agent=agent, debugged=debug_at is not None) as kept,
@@ -96,13 +131,15 @@ def run_replay(
             debug_at=debug_at,
             agent=agent,
         )
+        if keeps is not None:
+            rerun = keeps.told_in(rerun)
 
         def is_unwanted() -> bool:
             if progress is not None:
                 progress(calls_answered(count))
             return cancelled is not None and cancelled()
 
-        code = _run(run, rerun, output, timeout, is_unwanted, standard_input)
+        code = _run(run, rerun, output, timeout, is_unwanted, standard_input, keeps)
         try:
             shape = json.loads(report.read_bytes())
         except (OSError, ValueError):
@@ -121,8 +158,8 @@ def run_replay(
         return kept.report
 
 
-def _from_here(agent: str) -> str:
-    """An entry point in a file that is meant from here, for a process that runs in another folder."""
+def from_here(agent: str) -> str:
+    """An entry point in a file that is meant from here, for what runs in another folder; any other as it is."""
     location, colon, name = agent.rpartition(":")
     file = Path(location).expanduser()
     return f"{file.resolve()}:{name}" if colon and location.endswith(".py") and file.is_file() else agent
@@ -135,10 +172,19 @@ def _run(
     timeout: float | None,
     is_unwanted: Callable[[], bool],
     standard_input: int | None,
+    keeps: KeptRun | None,
 ) -> int:
     has_terminal = rerun.debug_at is not None
     mark = f"replay-{uuid.uuid4().hex}"
-    started = start_agent(rerun, run, None if has_terminal else output, mark=mark, standard_input=standard_input)
+    started = start_agent(
+        rerun,
+        run,
+        None if has_terminal else output,
+        mark=mark,
+        standard_input=standard_input,
+        interpreter=None if keeps is None else sys.executable,
+        folder=None if keeps is None else keeps.folder,
+    )
     process = started.process
     try:
         with _leaving_ctrl_c_to_the_child() if has_terminal else nullcontext():

@@ -1,6 +1,6 @@
 """The process of a replay: its agent runs with every call answered, and what differed is written down.
 
-Nothing that the agent does here is recorded.
+Nothing that the agent does here is recorded, unless the run that comes is to be kept.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.guard.guard import guarded
+from agent_tt.replaying.kept_store import Keeping
 from agent_tt.replaying.null_store import StateCheck
 from agent_tt.replaying.program.program_end import end_program, leave, told_of_exit
 from agent_tt.replaying.program.same_screen import same_screen
@@ -31,8 +32,11 @@ from agent_tt.replaying.tape.full_history import first_state
 from agent_tt.replaying.tape.siblings import Siblings, siblings_of
 from agent_tt.rerunning.run_again import run_again, without_own_frames
 from agent_tt.sources import open_source
+from agent_tt.store import open_patiently
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.tools.outside_tools import Held
     from agent_tt.replaying.engine import Replay
@@ -78,10 +82,12 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
         run = source.run(rerun.run)
         if rerun.agent is not None:
             run = run_with_code(run, rerun.agent)
-        replay = open_tape(source, run, observe=rerun.observe)
+        replay = open_tape(source, run, observe=rerun.observe, any_order=rerun.any_order)
         replay.on_served = Counter(Path(rerun.progress))
         check = StateCheck(source, replay, is_output_compared=rerun.debug_at is None)
-        siblings = Siblings(replay, Path(rerun.store), siblings_of(source, run))
+        # Siblings are answered leniently, which whoever judges the run that comes does not want.
+        others = {} if rerun.any_order else siblings_of(source, run)
+        siblings = Siblings(replay, Path(rerun.store), others)
         state = first_state(source, run)
         amendments = read_amendments(source, run)
 
@@ -110,7 +116,8 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
             amending(amendments, replay, partial(_note_edit, replay), which=which),
             same_screen(check.recorded_output if rerun.debug_at is None else None),
             told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
-            replaying(replay, check, siblings),
+            _keeping(rerun) as keeping,
+            replaying(replay, check, siblings, keeping),
             _debugging(replay, rerun.debug_at),
         ):
             try:
@@ -131,6 +138,16 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
     if outcome is not None and not halted:
         print(traceback_text(without_own_frames(outcome)), end="", file=sys.stderr)  # noqa: T201  as Python does
     return report(outcome, halted=halted)
+
+
+@contextlib.contextmanager
+def _keeping(rerun: Rerun) -> Iterator[Keeping | None]:
+    """Where the run that comes is kept; None where it is not."""
+    if not rerun.keep:
+        yield None
+        return
+    with contextlib.closing(open_patiently(rerun.keep)) as store:
+        yield Keeping(store, rerun.kept, rerun.kept_name, is_fork=rerun.kept_is_fork)
 
 
 def _note_edit(replay: Replay, _step: int | None, text: str) -> None:

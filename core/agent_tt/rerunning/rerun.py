@@ -42,6 +42,11 @@ class Rerun:
         progress: of a replay, path of the file that says how many calls were answered so far.
         debug_at: of a replay, the step at which a debugger opens on the terminal; None for none.
         agent: of a replay, the entry point that runs in place of the recorded one; None for that.
+        any_order: of a replay, whether recorded calls may come in another order.
+        keep: of a replay, path of the store in which the run that comes is kept; empty where none is.
+        kept: id of that run; it is there already where `kept_is_fork`, waiting to be filled.
+        kept_name: its name.
+        kept_is_fork: whether it goes on from a state of another run.
     """
 
     store: str
@@ -54,6 +59,11 @@ class Rerun:
     progress: str = ""
     debug_at: int | None = None
     agent: str | None = None
+    any_order: bool = False
+    keep: str = ""
+    kept: str = ""
+    kept_name: str = ""
+    kept_is_fork: bool = False
 
     @property
     def fills(self) -> bool:

@@ -4,6 +4,7 @@
 |---|---|
 | `states` | all differences, at paths as people write them |
 | `state_diff`, `ignoring` | the same under rules that let some differences pass: order, paths, distances, types |
+| `tolerance` | the same with the tolerances of DeepDiff, by its own verdict |
 | `masking`, `loose_equality` | how: what passes is put back first; whether two values are equal then |
 | `typed_values` | what typed values hold, whatever their type |
 | `words` | what differs between two texts, by word |

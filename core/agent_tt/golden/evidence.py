@@ -1,0 +1,143 @@
+"""What of a run the rules of a golden look at, read once and only as far as a rule asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.comparing.steps.asked_tools import read_asked_tools
+from agent_tt.comparing.steps.outcome import cost_of, last_words, tokens_of
+from agent_tt.comparing.values.bookkeeping import without_bookkeeping
+from agent_tt.protocols import check_proven, check_shown
+from agent_tt.querying.watches.step_search import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.steps.asked_tools import AskedTools
+    from agent_tt.model import Effect, Run, Step
+    from agent_tt.protocols import RunSource
+
+__all__ = ["Evidence", "ToolUse"]
+
+_HALTED: Final = "agent_tt.replaying.divergence:Divergence"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One time that an agent used a tool.
+
+    Attributes:
+        name: the tool.
+        step: the step in which it did.
+        effect: what the tool does; None where nobody knows.
+    """
+
+    name: str
+    step: int
+    effect: Effect | None = None
+
+
+class Evidence:
+    """A run as rules see it.
+
+    Args:
+        source: where it lies.
+        run: the run.
+        is_whole: whether the agent came to its own end. Of one that was halted only what it did before is known: a
+            rule may be broken for good by that, and may be kept for good, but mostly nobody knows.
+
+    Raises:
+        Damaged: something of the run is not as it was recorded, or is missing.
+    """
+
+    def __init__(self, source: RunSource, run: Run, *, is_whole: bool = True) -> None:
+        check_proven(source, run)
+        self._source = source
+        self.run = run
+        self.is_whole = is_whole and run.status != "running"
+        self.steps: Sequence[Step] = source.steps(run.id)
+        check_shown(run, *self.steps)
+
+    @property
+    def last_step(self) -> int:
+        """Number of the last step; 0 where there is none."""
+        return self.steps[-1].number if self.steps else 0
+
+    @cached_property
+    def completed(self) -> tuple[int, ...]:
+        """Numbers of the steps that are over, and that nobody halted; the input, 0, is one."""
+        return (0, *(step.number for step in self.steps if step.status != "running" and not _is_halted(step)))
+
+    @cached_property
+    def tools(self) -> tuple[ToolUse, ...]:
+        """The tools that it used, in their order: recorded calls, and what its conversation shows beside them."""
+        calls = self._source.call_page(self.run.id, 1, self.last_step + 1)
+        check_shown(self.run, *calls)
+        recorded = [
+            (call.step, call.number, ToolUse(call.name, call.step, call.effect))
+            for call in calls
+            if call.kind == "tool" and call.status != "denied"
+        ]
+        seen = [
+            (each.step, each.call, ToolUse(each.name, each.step))
+            for each in self._asked.times
+            if each.answer is not None
+        ]
+        return tuple(use for _, _, use in sorted([*recorded, *seen], key=lambda each: each[:2]))
+
+    @cached_property
+    def asked_only(self) -> dict[str, int]:
+        """Tools that a model asked for while neither a call nor an answer is seen: by name the first step."""
+        found: dict[str, int] = {}
+        for each in self._asked.times:
+            if each.answer is None:
+                found.setdefault(each.name, each.step)
+        return found
+
+    @cached_property
+    def _asked(self) -> AskedTools:
+        return read_asked_tools(self._source, self.run)
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens in and out together; None where no step says."""
+        return tokens_of(self.steps)
+
+    @property
+    def dollars(self) -> float | None:
+        """US dollars; None where no step says. Of `unpriced` model calls nothing is in it."""
+        return cost_of(self.steps)
+
+    @property
+    def unpriced(self) -> int:
+        """How many model calls have no known price."""
+        return sum(step.unpriced for step in self.steps)
+
+    def state(self, step: int) -> Wire:
+        """The state after a step, without what a framework keeps in it for itself.
+
+        Raises:
+            StepNotFound, Damaged: there is none, or none that can be read.
+        """
+        return without_bookkeeping(self._source.state(self.run.id, step))
+
+    @cached_property
+    def answer(self) -> str | None:
+        """What the agent answered in the end; None where that cannot be told."""
+        return last_words(self.state(self.last_step))
+
+    def holding(self, expression: str, steps: Sequence[int]) -> list[int]:
+        """The steps among some at which an expression holds.
+
+        Raises:
+            InvalidExpression: it cannot be read, or would take too long to answer.
+        """
+        watch = Watch(self._source, self.run.id, expression)
+        return [step for step in steps if watch.holds_at(step)]
+
+
+def _is_halted(step: Step) -> bool:
+    return step.error is not None and step.error.class_name == _HALTED

@@ -1,0 +1,274 @@
+"""Running the agent of a golden as it is now, with the recorded answers, and judging the run that comes.
+
+It is a replay (`agent_tt.rerunning.replay`) whose run is kept, so nothing is reached over the network and no tool runs.
+A request that has no recording is never answered: there the agent is halted, and the golden has failed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from agent_tt.errors import AgentTTError, NotFound, RunNotFound, UsageError
+from agent_tt.golden.evidence import Evidence
+from agent_tt.golden.recording_file import open_recording
+from agent_tt.golden.saving import PROGRAM_FACTS
+from agent_tt.model import NewFork, NewRun
+from agent_tt.rerunning.replay import KeptRun, run_replay
+from agent_tt.store import copy_run, open_store, resolve_store_path
+from agent_tt.store.rows.ids import new_run_id
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.golden.golden_file import Golden, KeptRule
+    from agent_tt.golden.rule import Judgement
+    from agent_tt.model import Run
+    from agent_tt.replaying.divergence import Finding
+    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.store import SqliteStore
+
+__all__ = ["GoldenResult", "Outcome", "results_path", "run_golden"]
+
+Outcome: TypeAlias = Literal["passed", "failed", "unknown"]
+"""`unknown`: it could not be run or judged, which is neither."""
+
+_RESULTS: Final = "tests.db"
+_LETS_PASS: Final = frozenset({"changed order", "missing call", "changed state", "changed output"})
+"""Divergences of a replay that the rules of a golden decide about."""
+
+_ASKED: Final = frozenset({"changed request", "extra call", "unrecorded effect", "read past the recorded part"})
+"""Those that say that the agent wants what was never recorded; what is left says that a recording cannot be used."""
+
+_MOST_RUNS: Final = 12
+"""So many runs of a golden are kept in the store of results."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenResult:
+    """What came of running a golden.
+
+    Attributes:
+        golden: the golden.
+        outcome: `passed` where every rule that is on did, and one is; `failed` where one failed, or the agent asked
+            what was never recorded; `unknown` where it could not be run, or a rule could not be judged.
+        judgements: what each rule that is on says; none where it could not be run.
+        new_request: the first request that has no recording; None where there was none.
+        problem: why it could not be run; "" where it could.
+        store: the file with both runs.
+        kept: id of the run that was kept.
+        now: id of the run that came; None where none did.
+    """
+
+    golden: Golden
+    outcome: Outcome
+    judgements: tuple[tuple[KeptRule, Judgement], ...] = ()
+    new_request: Finding | None = None
+    problem: str = ""
+    store: Path = field(default_factory=Path)
+    kept: str = ""
+    now: str | None = None
+
+    @property
+    def compare_command(self) -> str:
+        """What opens both runs side by side; "" where there is no new one."""
+        if self.now is None:
+            return ""
+        return shlex.join(["agent-tt", "compare", self.kept, self.now, "--store", str(self.store)])
+
+    @property
+    def first(self) -> str:
+        """Why it did not pass, in one line: the new request, the first rule that failed, or what is not known."""
+        if self.problem:
+            return self.problem
+        if self.new_request is not None:
+            step = "" if self.new_request.step is None else f" at step {self.new_request.step}"
+            return f"asks what was not recorded{step}: {self.new_request.message}"
+        for verdict in ("failed", "unknown"):
+            for kept, judged in self.judgements:
+                if judged.verdict == verdict:
+                    at = "" if judged.step is None else f" (step {judged.step})"
+                    return f"{kept.rule.sentence}: {judged.said}{at}"
+        return "" if self.judgements else "no rule is on: nothing was judged"
+
+    def lines(self) -> list[str]:
+        """Why it did not pass, for people: the first reason, each rule that failed, the command."""
+        said = [self.first]
+        for kept, judged in self.judgements:
+            if judged.verdict == "failed":
+                at = "" if judged.step is None else f" (step {judged.step})"
+                said.append(f"  {kept.rule.sentence}: {judged.said}{at}")
+                said += [
+                    f"    {each.path}  {each.old or 'nothing'} → {each.new or 'nothing'}" for each in judged.differences
+                ]
+        return said + ([f"  {self.compare_command}"] if self.compare_command else [])
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{name, file, outcome, first, new_request, problem, rules, store, kept, now, compare}`.
+
+        `rules` are `{kind, sentence, verdict, said, step, differences}`; `new_request` is `{kind, message, step}`.
+        """
+        new = self.new_request
+        rules: list[Wire] = [
+            {"kind": kept.rule.kind, "sentence": kept.rule.sentence, **judged.to_json()}
+            for kept, judged in self.judgements
+        ]
+        return {
+            "name": self.golden.name,
+            "file": str(self.golden.path),
+            "outcome": self.outcome,
+            "first": self.first,
+            "new_request": None if new is None else {"kind": new.kind, "message": new.message, "step": new.step},
+            "problem": self.problem,
+            "rules": rules,
+            "store": str(self.store),
+            "kept": self.kept,
+            "now": self.now,
+            "compare": self.compare_command,
+        }
+
+
+def results_path(golden: Golden, store: Path | None = None) -> Path:
+    """The store that runs of goldens are kept in: the one given, else `tests.db` beside the store of the project."""
+    if store is not None:
+        return store
+    return resolve_store_path(None, start=golden.root).parent / _RESULTS
+
+
+def run_golden(golden: Golden, *, store: Path | None = None, timeout: float | None = None) -> GoldenResult:
+    """Run a golden; nothing that goes wrong with it is raised.
+
+    Args:
+        golden: the golden.
+        store: the file that the run that comes is kept in; see `results_path`.
+        timeout: seconds after which the agent is stopped; None waits as long as it takes.
+    """
+    try:
+        path = results_path(golden, store)
+        if not golden.root.is_dir():
+            raise NotFound(f"the project folder {golden.root} is not there")
+        with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
+            return _Running(golden, recording, results, path).result(timeout)
+    except AgentTTError as error:
+        said = "; ".join(part for part in (error.message, error.hint) if part)
+        return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
+
+
+class _Running:
+    """One run of a golden."""
+
+    def __init__(self, golden: Golden, recording: SqliteStore, results: SqliteStore, path: Path) -> None:
+        self._golden = golden
+        self._recording = recording
+        self._results = results
+        self._path = path
+
+    def result(self, timeout: float | None) -> GoldenResult:
+        """Run it and judge it."""
+        kept, golden = self._kept_run(), self._golden
+        now = self._new_run(kept)
+        try:
+            report = run_replay(
+                self._results,
+                kept,
+                timeout=timeout,
+                agent=self._agent(kept),
+                keeps=KeptRun(self._path, now, golden.name, str(golden.folder), self._is_fork(kept)),
+            )
+        finally:
+            self._settle(now)
+        finding = next((each for each in report.divergences if each.kind not in _LETS_PASS), None)
+        try:
+            run = self._results.run(now)
+        except RunNotFound:
+            run = None
+        if run is None or run.status == "crashed":  # nobody took it over
+            problem = f"could not run: {report.agent.error or _why_nothing(report)}"
+            return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id)
+        if finding is not None and finding.kind not in _ASKED:
+            problem = f"could not run: {finding.kind}: {finding.message}"
+            return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id, now=now)
+        evidence = Evidence(self._results, run, is_whole=finding is None)
+        judged = tuple((each, each.rule.judge(evidence)) for each in golden.rules if each.is_on)
+        self._forget_older(kept.id)
+        return GoldenResult(golden, _outcome(finding, judged), judged, finding, "", self._path, kept.id, now)
+
+    def _kept_run(self) -> Run:
+        """The golden's run in the store of results, with what the text file says of its program."""
+        golden, recorded = self._golden, self._recording.run(self._golden.run_id)
+        root = str(golden.root)
+        for run in (each for each in self._results.runs(archived=True) if _origin(each) == recorded.id):
+            if run.code.root == root and run.started_us == recorded.started_us and run.steps == recorded.steps:
+                kept_id = run.id
+                break
+        else:
+            kept_id = copy_run(self._recording, self._results, recorded.id, root=root)
+        self._say_program(kept_id)
+        return self._results.run(kept_id)
+
+    def _say_program(self, run_id: str) -> None:
+        program, root = self._golden.program, self._golden.root
+        run = self._results.run(run_id)
+        told = {fact.key: program[fact.key] for fact in PROGRAM_FACTS if fact.key in program}
+        if "script" in told:
+            told["script"] = str(root / str(told["script"]))
+        gone = [fact.key for fact in PROGRAM_FACTS if fact.key not in told and fact.is_in(run.metadata)]
+        if gone or any(run.metadata.get(key) != value for key, value in told.items()):
+            self._results.set_metadata(run_id, told, remove=gone)  # type: ignore[arg-type]  # read as TOML: all plain
+
+    def _agent(self, kept: Run) -> str | None:
+        """The entry point, where the text file names another one than the recording.
+
+        Raises:
+            UsageError: only the recording names one.
+        """
+        agent = self._golden.program.get("agent")
+        if agent is None and kept.code.entry is not None:
+            raise UsageError("run.agent is missing: the entry point has to stand in the golden", hint=kept.code.entry)
+        if not isinstance(agent, str) or agent == kept.code.entry:
+            return None
+        location, _, name = agent.rpartition(":")
+        return f"{self._golden.root / location}:{name}" if location.endswith(".py") else agent
+
+    def _is_fork(self, kept: Run) -> bool:
+        return kept.parent is not None and kept.way_back_in != "replay"
+
+    def _new_run(self, kept: Run) -> str:
+        """The id of the run that comes; of one that goes on from a state its row is written now."""
+        if not self._is_fork(kept) or kept.parent is None:
+            return new_run_id()
+        step = kept.fork_step or 0
+        new = NewRun(self._golden.name, kept.code, kept.model)
+        state = self._results.state(kept.id, step)
+        return self._results.begin_fork(NewFork(kept.parent, step, state, new, edits=kept.edits))
+
+    def _settle(self, now: str) -> None:
+        """Whatever became of the process: nobody records its run any more."""
+        with suppress(AgentTTError):
+            self._results.settle_run(now)
+
+    def _forget_older(self, kept: str) -> None:
+        """Delete the oldest runs of this golden beyond the last ones."""
+        mine = [run for run in self._results.runs(archived=True) if run.name == self._golden.name and run.id != kept]
+        for run in [each for each in mine[_MOST_RUNS:] if each.status != "running" and not each.pinned]:
+            with suppress(AgentTTError):  # somebody forked it, or another process was first
+                self._results.delete_runs([run.id])
+
+
+def _origin(run: Run) -> str:
+    """The id that a run had in the recording that it was copied from."""
+    return str(run.origin.get("run", run.id)) if run.origin else run.id
+
+
+def _why_nothing(report: ReplayReport) -> str:
+    last = report.output.strip().splitlines()
+    return last[-1] if last else "the agent ended without recording anything"
+
+
+def _outcome(finding: Finding | None, judged: tuple[tuple[KeptRule, Judgement], ...]) -> Outcome:
+    if finding is not None or any(each.verdict == "failed" for _, each in judged):
+        return "failed"
+    is_known = bool(judged) and all(each.verdict == "passed" for _, each in judged)
+    return "passed" if is_known else "unknown"

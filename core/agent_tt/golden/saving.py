@@ -1,0 +1,117 @@
+"""Keeping a recorded run as a golden."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import ReadOnlySource, UsageError
+from agent_tt.golden.golden_file import Golden, KeptRule, write_golden
+from agent_tt.golden.recording_file import pack_run
+from agent_tt.model.facts import RunFacts
+from agent_tt.replaying.tape.siblings import siblings_of
+from agent_tt.rerunning.replay import from_here
+from agent_tt.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.golden.rule import Rule
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["PROGRAM_FACTS", "save_golden"]
+
+PROGRAM_FACTS: Final = (
+    RunFacts.script,
+    RunFacts.module,
+    RunFacts.arguments,
+    RunFacts.command,
+    RunFacts.python_options,
+    RunFacts.calls,
+)
+"""What the metadata of a run says of the program that ran; in a golden the text file says it."""
+
+SUFFIX: Final = ".recording.zst"
+
+
+def save_golden(
+    source: RunSource,
+    run: Run,
+    folder: Path,
+    name: str,
+    rules: Sequence[Rule],
+    *,
+    agent: str | None = None,
+    replaces: bool = False,
+) -> Golden:
+    """Keep a run as a golden: two files, `NAME.toml` and its recording.
+
+    Args:
+        source: our store, with the run.
+        run: the run; it is over.
+        folder: where the files are written; it is made where it is missing.
+        name: the golden's.
+        rules: what has to hold.
+        agent: the entry point that is run in place of the recorded one.
+        replaces: whether a golden of that name may be there.
+
+    Raises:
+        ReadOnlySource: the run lies in a file of another system.
+        UsageError: it still runs, names no program, is one of several of its script; the name is not one of a file,
+            or is taken.
+        Damaged: something of the run is.
+    """
+    if not isinstance(source, SqliteStore):
+        raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
+    if run.status == "running":
+        raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
+    if siblings := siblings_of(source, run):
+        raise UsageError(
+            f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
+            " which would run as a whole",
+            hint="Record it by a script of its own, or by a function with a parameter `state=None`.",
+        )
+    if not re.fullmatch(r"[\w][\w.-]*", name):
+        raise UsageError(f"{name!r} is no name of a golden", hint="Letters, digits, - _ and . can stand in it.")
+    path = folder / f"{name}.toml"
+    if path.exists() and not replaces:
+        raise UsageError(f"{path} is there already", hint="Give another --name, or --replace it.")
+    program = _program(run, path.parent, agent)
+    packed, digest = pack_run(source, run.id)
+    golden = Golden(path, name, program, f"{name}{SUFFIX}", digest, run.id, tuple(map(KeptRule, rules)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        golden.recording_path.write_bytes(packed)
+    except OSError as error:
+        raise UsageError(f"{golden.recording_path} cannot be written: {error}") from error
+    write_golden(golden)
+    return golden
+
+
+def _program(run: Run, folder: Path, agent: str | None) -> dict[str, object]:
+    code = run.code
+    root = Path(code.root or code.cwd or Path.cwd()).resolve()
+    facts = {fact.key: run.metadata[fact.key] for fact in PROGRAM_FACTS if fact.is_in(run.metadata)}
+    if code.entry is None and agent is None and not facts:
+        raise UsageError(f"{run.name} names no program: nothing could be run again")
+    said: dict[str, object] = {"root": os.path.relpath(root, folder.resolve())}
+    if code.cwd and Path(code.cwd).resolve() != root:
+        said["folder"] = os.path.relpath(Path(code.cwd).resolve(), root)
+    if (entry := code.entry if agent is None else from_here(agent)) is not None:
+        said["agent"] = _from(root, entry)
+    for key, value in facts.items():
+        if isinstance(value, str):
+            said[key] = _from(root, value)
+        elif isinstance(value, list):
+            said[key] = [_from(root, str(each)) for each in value]
+        else:
+            said[key] = value
+    return said
+
+
+def _from(root: Path, text: str) -> str:
+    """A path in the project without the project's own."""
+    return text.removeprefix(f"{root}{os.sep}")

@@ -1,0 +1,98 @@
+"""`agent-tt test`: run the agents of goldens as they are now, with the recorded answers, and judge what comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt.errors import AgentTTError, NotFound
+from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.running.golden import FOLDER, mark
+from agent_tt_tui.cli.terminal import Cell, Terminal
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.golden.running import GoldenResult, Outcome
+
+_FAILED: Final = 1
+_UNKNOWN: Final = 2
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give an agent up after this long.")
+@common_options
+def command(options: Options, paths: tuple[Path, ...], timeout: float | None) -> int:
+    """Run the goldens in PATHS, else in tests/agents: each agent as it is now, offline, with the recorded answers.
+
+    A request that has no recording is never answered: there the golden fails. It runs the code that the goldens name,
+    as any test does. The runs that come are kept in tests.db beside the project's store, or in --store.
+
+    Exit code 0 when all passed, 1 when one failed, else 2 when one could not be run or judged.
+
+    \b
+    agent-tt test tests/agents
+    --json: {passed, failed, unknown, goldens: [{name, file, outcome, first, new_request, problem,
+            rules, store, kept, now, compare}]}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.golden.golden_file import find_goldens, read_golden
+    from agent_tt.golden.running import run_golden
+
+    found = list(dict.fromkeys(path for each in paths or (FOLDER,) for path in find_goldens(each)))
+    if not found:
+        raise NotFound(
+            f"there are no goldens in {', '.join(map(str, paths or (FOLDER,)))}",
+            hint="`agent-tt golden save RUN` makes one.",
+        )
+    store = options.store_path() if options.store is not None else None
+    terminal = options.terminal()
+    counts: dict[Outcome, int] = {"passed": 0, "failed": 0, "unknown": 0}
+    results: list[GoldenResult] = []
+    unread: list[tuple[Path, str]] = []
+    for path in found:
+        try:
+            golden = read_golden(path)
+        except AgentTTError as error:
+            unread.append((path, error.message))
+            counts["unknown"] += 1
+            if not options.as_json:
+                _line(terminal, "unknown", path.stem, f"could not run: {error.message}")
+            continue
+        result = run_golden(golden, store=store, timeout=timeout)
+        results.append(result)
+        counts[result.outcome] += 1
+        if not options.as_json:
+            _tell(terminal, result)
+    if options.as_json:
+        problems: list[Wire] = [
+            {"name": path.stem, "file": str(path), "outcome": "unknown", "first": said, "problem": said}
+            for path, said in unread
+        ]
+        shapes: list[Wire] = [result.to_json() for result in results]
+        write_json(
+            {
+                "passed": counts["passed"],
+                "failed": counts["failed"],
+                "unknown": counts["unknown"],
+                "goldens": [*shapes, *problems],
+            }
+        )
+    else:
+        words: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "unknown": "could not be run or judged"}
+        terminal.line(", ".join(f"{number} {words[outcome]}" for outcome, number in counts.items() if number))
+    return _FAILED if counts["failed"] else _UNKNOWN if counts["unknown"] else 0
+
+
+def _tell(terminal: Terminal, result: GoldenResult) -> None:
+    _line(terminal, result.outcome, result.golden.name, result.first)
+    if result.outcome == "passed":
+        return
+    for line in result.lines()[1:]:
+        terminal.line("  ", line[: len(line) - len(line.lstrip())], terminal.safe(line.lstrip()))
+
+
+def _line(terminal: Terminal, outcome: Outcome, name: str, said: str) -> None:
+    words = ("  ", terminal.safe(said)) if said else ()
+    terminal.line(mark(terminal, outcome), "  ", Cell(terminal.safe(name), "strong"), *words)
