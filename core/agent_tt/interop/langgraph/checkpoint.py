@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.errors import Damaged
-from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, read_value, unpack_extension
+from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, unpack_extension
 from agent_tt.interop.langgraph.envelopes import to_wire
 
 if TYPE_CHECKING:
@@ -140,13 +140,12 @@ class Checkpoint:
         return True
 
 
-def open_checkpoint(encoding: str, blob: bytes | None) -> Checkpoint | Sealed:
-    """The checkpoint in stored bytes, or how it is sealed.
+def open_checkpoint(document: object) -> Checkpoint | Sealed:
+    """The checkpoint that was unpacked of stored bytes, or how it is sealed.
 
     Raises:
-        Damaged: the bytes are no checkpoint.
+        Damaged: it is no checkpoint.
     """
-    document = read_value(encoding, blob)
     if isinstance(document, Sealed):
         return document
     values = document.get("channel_values") if isinstance(document, dict) else None

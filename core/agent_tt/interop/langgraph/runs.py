@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.interop.langgraph.branches import branch_names, run_id_of
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.layout import ThreadMap
-from agent_tt.interop.langgraph.rows import read_threads
 from agent_tt.model import Run
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import Layout
-    from agent_tt.interop.langgraph.rows import CheckpointRow
+    from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
     from agent_tt.interop.langgraph.values import Values
     from agent_tt.model import ErrorInfo, RunStatus
 
-__all__ = ["Branch", "read_branches", "run_of"]
+__all__ = ["Branch", "last_checkpoints", "read_branches", "run_of"]
 
 _OWN_METADATA: Final = frozenset(
     {
@@ -59,6 +56,11 @@ class Branch:
     fork: CheckpointRow | None = None
 
     @property
+    def last(self) -> CheckpointRow | None:
+        """The checkpoint that tells how it ended, None where there is none."""
+        return self.tip or self.thread.newest_stray()
+
+    @property
     def started_us(self) -> int:
         """When its first own checkpoint was made; 0 if the file does not say."""
         if self.tip is None:
@@ -69,9 +71,8 @@ class Branch:
         return min((at for checkpoint in own if (at := checkpoint.time_us) is not None), default=0)
 
 
-def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, Branch]:
-    """All branches by run id, the one that began last first."""
-    threads = read_threads(connection, tables)
+def read_branches(threads: Mapping[str, ThreadRows]) -> dict[str, Branch]:
+    """All branches of all threads by run id, the one that began last first."""
     taken = set(threads)
     branches: list[Branch] = []
     for thread_id, rows in threads.items():
@@ -88,6 +89,11 @@ def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, B
             branches.append(Branch(name, thread, tip, parent if own else None, fork if own else None))
     branches.sort(key=lambda branch: (branch.started_us, branch.tip.id if branch.tip is not None else ""), reverse=True)
     return {branch.id: branch for branch in branches}
+
+
+def last_checkpoints(branches: Iterable[Branch]) -> list[CheckpointRow]:
+    """The checkpoints that tell how branches ended."""
+    return [last for branch in branches if (last := branch.last) is not None]
 
 
 def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
@@ -120,7 +126,7 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
 
 
 def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None]:
-    last = branch.tip or branch.thread.newest_stray()
+    last = branch.last
     if last is None:
         return "interrupted", None
     tasks = branch.thread.tasks(last)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import config
+from agent_tt.addresses import Address, identity_of, located
 from agent_tt.errors import NotAStore, UsageError
 from agent_tt.store.file import schema
 from agent_tt.store.file.heads import MAGIC, read_head
@@ -41,7 +42,7 @@ _MARKERS: Final = (FOLDER_NAME, "pyproject.toml", ".git")
 def resolve_store_path(
     explicit: str | Path | None = None, *, start: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> Path:
-    """The store file to use; it need not exist.
+    """The store to use, a file or an address; it need not exist.
 
     Args:
         explicit: what the person named, if anything.
@@ -53,10 +54,8 @@ def resolve_store_path(
     """
     here = _folder(start)
     variables = os.environ if environ is None else environ
-    if explicit:
-        return here / Path(explicit).expanduser()
-    if named := variables.get(ENVIRONMENT):
-        return here / Path(named).expanduser()
+    if named := explicit or variables.get(ENVIRONMENT):
+        return located(named, here)
     root = project_root(here)
     if root is not None:
         return config.read_project(root / "pyproject.toml").store or root / FOLDER_NAME / FILE_NAME
@@ -88,7 +87,9 @@ def own_store_path(besides: Path) -> Path:
     places += [] if root is None else [root / FOLDER_NAME / FILE_NAME]
     places.append(_user_data() / FILE_NAME)
     for place in places:
-        if os.path.realpath(place) != os.path.realpath(besides) and (_is_ours(place) or not place.exists()):
+        if isinstance(place, Address):
+            continue
+        if identity_of(place) != identity_of(besides) and (_is_ours(place) or not place.exists()):
             return place
     raise UsageError(f"there is no store for marks on {besides}", hint=f"Name one with {ENVIRONMENT}.")
 

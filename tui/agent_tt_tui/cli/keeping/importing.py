@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.options import Options, StorePath, common_options, write_json
 from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted
@@ -21,7 +21,7 @@ _LEFT_OUT = 1
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=StorePath())
 @click.argument("threads", nargs=-1)
 @click.option(
     "--into",
