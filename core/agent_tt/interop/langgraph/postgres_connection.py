@@ -169,7 +169,8 @@ class Server:
     def _named(self, error: psycopg.Error) -> AgentTTError:
         """The error that says what the server, or its client, said."""
         code, words = error.sqlstate or "", self._words(error)
-        if code == _NO_DATABASE or ("database" in words and "does not exist" in words):
+        # What is said while a connection is made has no code.
+        if code == _NO_DATABASE or (not code and "database" in words and "does not exist" in words):
             return StoreNotFound(f"{self.address} is not there: {words}", hint="Check the database's name.")
         if code.startswith(_NO_LOGIN) or "authentication failed" in words or "no password supplied" in words:
             hint = "Check user and password; a password may also stand in PGPASSWORD or in ~/.pgpass."
@@ -191,12 +192,6 @@ class Server:
     def _words(self, error: psycopg.Error) -> str:
         """What went wrong, on one line and without the password."""
         words = " ".join(str(error).split()) or type(error).__name__
-        for secret in self._secrets():
+        for secret in self.address.secrets:
             words = words.replace(secret, "***")
         return words
-
-    def _secrets(self) -> list[str]:
-        from psycopg.conninfo import conninfo_to_dict
-
-        found = conninfo_to_dict(self.address.url)
-        return [str(value) for name in ("password", "sslpassword") if (value := found.get(name))]

@@ -29,6 +29,7 @@ __all__ = [
     "project_root",
     "refuse_special",
     "resolve_store_path",
+    "writable_store_path",
 ]
 
 ENVIRONMENT: Final = "AGENT_TT_STORE"
@@ -40,7 +41,10 @@ _MARKERS: Final = (FOLDER_NAME, "pyproject.toml", ".git")
 
 
 def resolve_store_path(
-    explicit: str | Path | None = None, *, start: Path | None = None, environ: Mapping[str, str] | None = None
+    explicit: str | os.PathLike[str] | None = None,
+    *,
+    start: Path | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Path:
     """The store to use, a file or an address; it need not exist.
 
@@ -60,6 +64,25 @@ def resolve_store_path(
     if root is not None:
         return config.read_project(root / "pyproject.toml").store or root / FOLDER_NAME / FILE_NAME
     return config.read_user(config.user_file()).store or _user_data() / FILE_NAME
+
+
+def writable_store_path(explicit: str | os.PathLike[str] | None = None) -> Path:
+    """The store to write to: that of `resolve_store_path`, unless settings name a database that is only looked at.
+
+    Then it is the one that keeps what is written down about that database.
+
+    Args:
+        explicit: what the person named, if anything.
+
+    Raises:
+        UsageError: such a database was named; or as of `resolve_store_path`.
+    """
+    path = resolve_store_path(explicit)
+    if not isinstance(path, Address):
+        return path
+    if explicit:
+        raise UsageError(f"{path} is a database that is only read", hint="Name a file to write to.")
+    return own_store_path(path)
 
 
 def _folder(start: Path | None) -> Path:

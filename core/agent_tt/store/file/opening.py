@@ -42,8 +42,8 @@ def open_database(
     """
     if isinstance(path, Address):
         raise NotAStore(
-            f"{path} is a database that is only read: runs are recorded into files",
-            hint="Name a file with --store, or for an agent with AGENT_TT_STORE.",
+            f"{path} is a database that is only read, not a store of agent-tt",
+            hint="Name a file with --store; for an agent that records, with AGENT_TT_STORE.",
         )
     if path.is_dir():
         inside = path / locate.FILE_NAME

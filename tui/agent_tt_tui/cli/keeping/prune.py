@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.addresses import Address
 from agent_tt.errors import UsageError
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
@@ -61,6 +62,9 @@ def command(
     if out is not None and in_place:
         raise UsageError("--out writes a copy, --in-place writes none", hint="Give one of them.")
     path = options.store_path()
+    if isinstance(path, Address):
+        hint = "LangGraph's PostgresSaver has a `prune`."
+        raise UsageError(f"{path} is only read: nothing is pruned on a server", hint=hint)
     with counter("looking at threads", show=not options.as_json) as report:
         file = DatabaseFile(path)
         try:
