@@ -13,8 +13,9 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -125,6 +126,22 @@ class TestDatabase:
         """Ask something."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             return connection.execute(statement).fetchall()
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """Everything that LangGraph keeps in it, with what each row was last written by."""
+        return [
+            row
+            for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
+            for row in self.query(f"SELECT '{table}', xmin::text, {table}::text FROM {table} ORDER BY 3")
+        ]
+
+
+@contextmanager
+def postgres_saver(database: TestDatabase, kind: str = "PostgresSaver") -> Iterator[Any]:
+    """LangGraph's own saver on a database."""
+    with getattr(import_module("langgraph.checkpoint.postgres"), kind).from_conn_string(database.url) as saver:
+        saver.setup()
+        yield saver
 
 
 @contextmanager

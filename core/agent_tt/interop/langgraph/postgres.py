@@ -91,7 +91,6 @@ class PostgresDatabase(Database):
 
     Args:
         address: the database.
-        patience: see `_PATIENCE`; 0 looks each time that the version is asked for.
 
     Raises:
         UsageError, StoreNotFound, StoreUnreadable: see `Server`.
@@ -99,14 +98,13 @@ class PostgresDatabase(Database):
         NewerFormat: they are of a LangGraph that is newer than what is known here.
     """
 
-    def __init__(self, address: Address, *, patience: float = _PATIENCE) -> None:
+    def __init__(self, address: Address) -> None:
         self._server = Server(address)
         try:
             self._tables = self._server.read(lambda reader: _tables_of(reader, address))
         except BaseException:
             self._server.close()
             raise
-        self._patience = patience
         self._looking = threading.Lock()
         self._version = 1
         self._look_at = 0.0
@@ -143,7 +141,7 @@ class PostgresDatabase(Database):
             if begun >= self._look_at:
                 self._look()
                 ended = time.monotonic()
-                self._look_at = ended + (ended - begun) * self._patience
+                self._look_at = ended + (ended - begun) * _PATIENCE
             return self._version
 
     def _look(self) -> None:
