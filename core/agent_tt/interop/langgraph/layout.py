@@ -79,7 +79,7 @@ class ThreadMap:
             spaces.setdefault(checkpoint.namespace, []).append(checkpoint)
         self.trees = {namespace: Tree(members) for namespace, members in spaces.items()}
         self.trees.setdefault("", Tree(()))
-        self._tasks = {key: tasks_of(writes) for key, writes in rows.writes.items()}
+        self._tasks: dict[CheckpointKey, tuple[Task, ...]] = {}
         self._guests: dict[CheckpointKey, dict[str, list[CheckpointRow]]] = {}
         self.strays: dict[str, list[CheckpointRow]] = {}
         for namespace, members in spaces.items():
@@ -96,7 +96,10 @@ class ThreadMap:
 
     def tasks(self, checkpoint: CheckpointRow) -> tuple[Task, ...]:
         """The tasks that ran from a checkpoint."""
-        return self._tasks.get(checkpoint.key, ())
+        key = checkpoint.key
+        if key not in self._tasks:
+            self._tasks[key] = tasks_of(self.rows.writes.get(key, ()))
+        return self._tasks[key]
 
     def guests(self, checkpoint: CheckpointRow) -> Mapping[str, list[CheckpointRow]]:
         """The checkpoints of subgraphs that ran from a checkpoint, by namespace, in order."""

@@ -71,12 +71,18 @@ class Branch:
         return min((at for checkpoint in own if (at := checkpoint.time_us) is not None), default=0)
 
 
-def read_branches(threads: Mapping[str, ThreadRows]) -> dict[str, Branch]:
-    """All branches of all threads by run id, the one that began last first."""
+def read_branches(threads: Mapping[str, ThreadRows], before: Iterable[Branch] = ()) -> dict[str, Branch]:
+    """All branches of all threads by run id, the one that began last first.
+
+    Args:
+        threads: the threads.
+        before: branches of an earlier version, whose threads are taken over where no row of them differs.
+    """
+    known = {id(branch.thread.rows): branch.thread for branch in before}
     taken = set(threads)
     branches: list[Branch] = []
     for thread_id, rows in threads.items():
-        thread = ThreadMap(rows)
+        thread = known.get(id(rows)) or ThreadMap(rows)
         tips = thread.root.tips()
         if not tips:
             branches.append(Branch(run_id_of(thread_id, taken), thread, None))

@@ -49,9 +49,10 @@ _STEPS_KEPT: Final = 20_000
 class _Contents:
     """What one version of the database holds. The source's lock guards it."""
 
-    def __init__(self, database: Database, version: int) -> None:
+    def __init__(self, database: Database, version: int, before: _Contents | None) -> None:
         self.version = version
-        self.branches: dict[str, Branch] = read_branches(database.threads())
+        known = before.branches.values() if before is not None else ()
+        self.branches: dict[str, Branch] = read_branches(database.threads(), known)
         self.values = Values(database)
         self.empty: Wire = {}
         self.layouts: Kept[Layout] = Kept(_LAYOUTS_KEPT)
@@ -344,7 +345,7 @@ class LangGraphSource(RunSource):
         """What the database holds now."""
         version = self._database.version()
         if self._known is None or self._known.version != version:
-            self._known = _Contents(self._database, version)
+            self._known = _Contents(self._database, version, self._known)
         return self._known
 
     def _run(self, contents: _Contents, run_id: str) -> Run:
