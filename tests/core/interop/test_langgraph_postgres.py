@@ -268,3 +268,19 @@ def test_hostile_rows_are_data_or_named_damage(postgres: TestDatabase) -> None:
         assert "pickle" in repr(states["d"]["log"])
         assert {problem.run for problem in source.verify()} >= {"a", "b", "c"}
         assert "channel log" in repr(states["c"])
+
+
+@pytest.mark.parametrize("name", ["map_reduce", "nested_interrupted", "changes_alone"])
+def test_of_encrypted_values_nothing_is_said_that_they_alone_tell(name: str, postgres: TestDatabase) -> None:
+    with postgres_saver(postgres) as saver:
+        graphs.ALL[name](saver)
+    with closing(LangGraphSource(postgres.address)) as source:
+        known = {run.id: (run.status, source.steps(run.id)) for run in source.runs()}
+    postgres.execute("UPDATE checkpoint_blobs SET type = type || '+aes', blob = 'sealed'")
+    with closing(LangGraphSource(postgres.address)) as source:
+        for run in source.runs():
+            status, steps = known[run.id]
+            assert run.status in (status, "unknown")
+            for step, before in zip(source.steps(run.id), steps, strict=True):
+                assert step.extra["next"] in (before.extra["next"], None)
+            assert "+aes" in repr(source.state(run.id, run.steps))

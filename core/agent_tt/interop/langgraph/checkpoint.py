@@ -32,6 +32,8 @@ _OLD_BRANCH: Final = 4
 """Parts of `branch:FROM:CONDITION:TO`, as channels were called before format 3."""
 _JOIN: Final = "join:"
 _PACKETS: Final = "__pregel_tasks"
+_TELLING: Final = (_BRANCH, _JOIN, _PACKETS)
+"""How channels begin whose values, and not only whether they have one, tell which nodes come next."""
 _WHOLE_STATE: Final = ("__root__", "__end__")
 """Channels that are the state themselves: of graphs without keys, and of the functional API."""
 
@@ -68,6 +70,7 @@ class Checkpoint:
     def visible(self) -> dict[str, object]:
         """The channels that a user of the graph knows.
 
+        Where values are encrypted one by one, those that tell may be sealed.
         Before format 4 a node that had run left its name in a channel of that name, and no channel of the user could be
         called like a node.
         """
@@ -87,6 +90,8 @@ class Checkpoint:
             tasks: those that ran from here, if any did: they alone know the name of a functional workflow.
             edges: gives what the thread shows of the graph's edges.
         """
+        if any(isinstance(value, Sealed) and channel.startswith(_TELLING) for channel, value in self.values.items()):
+            return None
         found = [node for node in self.packets() if node]
         if INPUT_CHANNEL in self.values:
             workflow = next((task.node for task in tasks if task.node is not None), None)

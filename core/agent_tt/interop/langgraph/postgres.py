@@ -210,7 +210,8 @@ class PostgresDatabase(Database):
     def outlines(self, rows: Collection[CheckpointRow]) -> Mapping[tuple[str, CheckpointKey], Document]:
         """Checkpoints without the user's channels, of which those since format 4 need none to tell what comes next."""
         asked = list(rows)
-        is_needed = "(c.checkpoint ->> 'v' IS DISTINCT FROM '4' OR b.channel ~ '^(branch:|join:|__)')"
+        is_own = "b.channel ~ '^(branch:|join:|__start__$|__pregel_tasks$)'"
+        is_needed = f"(c.checkpoint ->> 'v' IS DISTINCT FROM '4' OR {is_own})"
         found = self._server.read(lambda reader: self._read_documents(reader, asked, is_needed))
         return {(asked[position].thread, asked[position].key): document for position, document in found.items()}
 

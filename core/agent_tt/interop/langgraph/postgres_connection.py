@@ -111,7 +111,7 @@ class Server:
             try:
                 with connection.transaction():
                     return work(connection)
-            except psycopg.Error:
+            except (psycopg.Error, UnicodeDecodeError):  # `read` says which
                 self._disconnect()
                 return None
         finally:
