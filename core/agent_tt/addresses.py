@@ -33,7 +33,7 @@ _SHORT: Final = 2
 
 
 class Address(type(Path())):  # type: ignore[misc]  # which class of paths it is depends on the system
-    """The address of a database, in the place of a file's path. It names no file: nothing of that name exists.
+    """The address of a database, in the place of a file's path. No file has its name.
 
     As a text it is what may be shown: `postgresql://user:***@host/database`.
 
@@ -60,6 +60,10 @@ class Address(type(Path())):  # type: ignore[misc]  # which class of paths it is
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Path, (str(self),))
+
+    def exists(self, **_: bool) -> bool:
+        """Say yes: whether the database is there is known when it is opened."""
+        return True
 
     def absolute(self) -> Address:
         """Give the address itself: it depends on no folder."""

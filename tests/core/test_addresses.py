@@ -73,6 +73,8 @@ def test_an_address_is_found_wherever_a_store_is_named(tmp_path: Path, monkeypat
     assert str(resolve_store_path(start=tmp_path, environ={})) == url
     assert [str(part) for part in split_file(f"{url}:a:b@3")] == [url, "a:b@3"]
     assert [str(part) for part in split_file("postgresql:///db:run")] == ["postgresql:///db", "run"]
+    assert [str(part) for part in split_file("postgresql:///db:run@3")] == ["postgresql:///db", "run@3"]
+    assert [str(part) for part in split_file("postgres://host:1")] == ["postgres://host:1", ""]
     assert [str(part) for part in split_file(url)] == [url, ""]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AGENT_TT_STORE", url)

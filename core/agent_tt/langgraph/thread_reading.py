@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ThreadReader"]
 
-_AT_ONCE: Final = 20
+_AT_ONCE: Final = 8
 """Checkpoints that are fetched together: few, as each may be large."""
 
 

@@ -60,8 +60,9 @@ def split_file(text: str) -> tuple[Path | None, str]:
         The file, None where none is named, and the rest.
     """
     if is_address(text):
-        at = text.find(":", max(text.find("/", text.find("@") + 1 or text.find("://") + 3), 0))
-        return (located(text), "") if at < 0 else (located(text[:at]), text[at + 1 :])
+        server, slash, rest = text.partition("://")[2].partition("/")
+        database, _, run = rest.partition(":")
+        return located(f"{text.partition('://')[0]}://{server}{slash}{database}"), run
     at = text.find(":")
     while at > 0:
         file = Path(text[:at]).expanduser()

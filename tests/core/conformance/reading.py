@@ -33,7 +33,7 @@ MOST_PATHS = 4
 def check_source(source: RunSource) -> None:
     """Everything below, on every run of the source."""
     assert isinstance(source, RunSource)
-    assert source.path.exists() or isinstance(source.path, Address)
+    assert source.path.exists()
     check_runs(source)
     for run in source.runs():
         check_steps(source, run)

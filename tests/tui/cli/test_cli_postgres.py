@@ -44,6 +44,7 @@ def test_every_command_that_reads_takes_an_address(
     assert "diverged at 1" in ask("compare", "t", "other").out
     assert "nothing is damaged" in ask("verify").out
     assert ask("du", url, "--json").json["free_bytes"] is None
+    assert ask("open", "refund-loop").code == 3, "no sample is copied into it"
     assert ask("note", "t", "odd").code == 0
     assert "odd" in ask("show", "t").out, "the note is in the own store"
     assert "9 checkpoints added" in ask("import", url, "--into", "threads.db").out
@@ -91,3 +92,11 @@ def test_without_its_client_the_command_says_how_to_install_it(ask: Command, mon
     done = ask("runs", "--store", f"postgresql://user:{SECRET}@host/x")
     assert done.code == 2
     assert "pip install 'agent-tt[postgres]'" in done.err
+
+
+def test_the_list_of_a_configured_database_is_opened_and_no_empty_one(
+    ask: Command, postgres: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TT_STORE", postgres.url)
+    done = ask()
+    assert (done.code, "no tables of PostgresSaver" in done.err) == (4, True)
