@@ -29,6 +29,10 @@ SECRET = "hush-4711"
 """The password of the server's user: what no output may hold. The server asks nobody on its socket for it."""
 
 
+ASKED = "asked_for_a_password"
+"""The one user whom a server that we start does ask for a password. Who needs it makes it."""
+
+
 def _programs() -> Path | None:
     """The folder of the newest server that is installed."""
     found = shutil.which("postgres")
@@ -63,6 +67,8 @@ def running() -> Iterator[str]:
         options = {"user": user, "cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}}
         initdb = [programs / "initdb", "-D", folder / "data", "-U", "tester", "-A", "trust", "-E", "UTF8", "-N"]
         subprocess.run(initdb, check=True, capture_output=True, **options)
+        rules = folder / "data" / "pg_hba.conf"
+        rules.write_text(f"local all {ASKED} scram-sha-256\n{rules.read_text()}")
         command = [
             programs / "postgres",
             "-D",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from tests.core.conformance.reading import check_source
 from tests.core.interop import graphs
-from tests.postgres_server import SECRET, postgres_saver
+from tests.postgres_server import ASKED, SECRET, postgres_saver
 
 from agent_tt.errors import NewerFormat, NotAStore, StoreNotFound, StoreUnreadable, UsageError
 from agent_tt.history.payloads.damage import find_placeholder
@@ -227,6 +228,24 @@ def test_tables_that_a_user_may_not_read_are_named(postgres: TestDatabase) -> No
         assert (type(error), "GRANT SELECT" in error.hint) == (StoreUnreadable, True)
     finally:
         postgres.execute(f"DROP ROLE {role}")
+
+
+@pytest.mark.skipif(
+    "AGENT_TT_TEST_POSTGRES" in os.environ, reason="who is asked for a password is that server's affair"
+)
+def test_whom_the_server_does_not_let_in_is_told_so(postgres: TestDatabase) -> None:
+    chained(postgres, "t")
+    postgres.execute(f"CREATE ROLE {ASKED} LOGIN PASSWORD '{SECRET}' IN ROLE tester")
+    place = postgres.url.rpartition("@")[2]
+    try:
+        for login in (f"{ASKED}:{SECRET}-not", ASKED):
+            error = refusal(f"postgresql://{login}@{place}")
+            assert (type(error), "lets nobody in so" in error.message) == (StoreUnreadable, True)
+            assert ".pgpass" in error.hint
+        with closing(open_source(f"postgresql://{ASKED}:{SECRET}@{place}")) as source:
+            assert [run.id for run in source.runs()] == ["t"]
+    finally:
+        postgres.execute(f"DROP ROLE {ASKED}")
 
 
 def test_a_connection_that_is_cut_is_made_again_and_a_database_that_is_gone_is_said(
