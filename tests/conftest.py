@@ -22,6 +22,7 @@ import agent_tt_tui
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from tests.postgres_server import TestDatabase
     from xdist.remote import Producer
     from xdist.scheduler import Scheduling
 
@@ -126,3 +127,22 @@ def _warm_processes(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with warm_processes(*marker.args):
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A PostgreSQL server: see `tests.postgres_server`."""
+    pytest.importorskip("psycopg")
+    from tests.postgres_server import running
+
+    with running() as address:
+        yield address
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> Iterator[TestDatabase]:
+    """A database of the test's own."""
+    from tests.postgres_server import database
+
+    with database(postgres_server, f"t{os.getpid()}_{next(_COUNT)}") as made:
+        yield made

@@ -2,7 +2,7 @@
 
 | key | means |
 |---|---|
-| `store` | the file that runs are kept in; a relative path counts from the folder of the file that says it |
+| `store` | the file that runs are kept in, from the folder of the file that says it; or the address of a database |
 | `theme` | name of a Textual theme, or `auto` |
 | `glyphs` | `auto`, `unicode` or `ascii` |
 | `keys` | a table: id of a command to its keys, joined by commas |
@@ -34,6 +34,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
+from agent_tt.addresses import located
 from agent_tt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def _environment_config(env: Mapping[str, str]) -> Config:
     store = env.get("AGENT_TT_STORE")
     glyphs = env.get("AGENT_TT_GLYPHS")
     return Config(
-        store=Path(store) if store else None,
+        store=located(store) if store else None,
         theme=env.get("AGENT_TT_THEME") or None,
         glyphs=_glyphs(glyphs, "AGENT_TT_GLYPHS") if glyphs else None,
         effects=_environment_effects(env.get(EFFECTS_VARIABLE)),
@@ -271,7 +272,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
     if store == "":
         raise UsageError(f"{path}: store is empty", hint='Write the file\'s path: store = "runs.db".')
     return Config(
-        store=None if store is None else path.parent / Path(store).expanduser(),
+        store=None if store is None else located(store, path.parent),
         theme=theme,
         glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
         keys=_keymap(table.get("keys", {}), path),

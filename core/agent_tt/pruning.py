@@ -112,7 +112,7 @@ def plan_pruning(
     for run_id in needed:
         del wanted[run_id]
     if retention.max_bytes is not None:
-        left = space.bytes - space.free - sum(sizes.get(run_id, 0) for run_id in wanted)
+        left = space.bytes - (space.free or 0) - sum(sizes.get(run_id, 0) for run_id in wanted)
         wanted |= _oldest(runs, wanted, always, sizes, left - retention.max_bytes)
     needed -= wanted.keys()
     if needed:

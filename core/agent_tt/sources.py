@@ -1,5 +1,7 @@
 """Opening a file by what is in it: a store of agent-tt, or a file of another system whose runs can be read.
 
+The address of a server's database is opened as such a file is.
+
 Readers of such files are entry points in the group `agent_tt.sources`, LangGraph's among them. What is installed is
 looked at only for a file that neither our store nor a reader of ours knows.
 """
@@ -7,14 +9,16 @@ looked at only for a file that neither our store nor a reader of ours knows.
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from agent_tt.addresses import Address, located
 from agent_tt.errors import AgentTTError, NotAStore, StoreNotFound, StoreUnreadable
 from agent_tt.plugins import PluginFailed, Plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from agent_tt.model.space import Space
     from agent_tt.protocols import MarkedRuns, RunSource
@@ -39,7 +43,8 @@ class Detector(Protocol):
     """Opens a file if it is of the kind that it knows: what an entry point of the group `agent_tt.sources` names.
 
     It is called for files that are no stores of agent-tt, must not change the file or its folder, imports and calls
-    nothing that the file names, and gives None for what it does not know.
+    nothing that the file names, and gives None for what it does not know. The address of a database is a path too
+    (`agent_tt.addresses.Address`), with nothing as its first bytes.
     """
 
     def __call__(self, path: Path, head: bytes) -> RunSource | None:
@@ -79,18 +84,20 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     What is written down about runs of a file that is only read is kept in the user's own store (`agent_tt.marking`).
 
     Args:
-        path: a store of agent-tt, a LangGraph SQLite database (also one whose tables are still in its `-wal` file), or
-            a file that an installed package reads (`agent-tt plugins` lists them).
+        path: a store of agent-tt, a LangGraph SQLite database (also one whose tables are still in its `-wal` file), the
+            address of a LangGraph database in PostgreSQL (`postgresql://user@host/database`), or a file that an
+            installed package reads (`agent-tt plugins` lists them).
         read_only: open a store for reading only, as one that is write-protected always is. Files of other systems are
             never written to.
 
     Raises:
-        StoreNotFound: there is no such file.
+        StoreNotFound: there is no such file or database.
         NotAStore: the file holds no runs that can be read; the message says what it looks like.
-        NewerFormat, OlderFormat: another agent-tt wrote it.
-        StoreUnreadable: it cannot be read.
+        NewerFormat, OlderFormat: another agent-tt wrote it, or a newer LangGraph.
+        StoreUnreadable: it cannot be read, or its server not be reached.
+        UsageError: what speaks with the server is not installed here.
     """
-    path = Path(path)
+    path = located(path)
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
         return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))
@@ -134,6 +141,8 @@ def _head(path: Path) -> bytes:
     from agent_tt.store.file.heads import read_head
     from agent_tt.store.file.locate import refuse_special
 
+    if isinstance(path, Address):
+        return b""
     if path.is_dir():
         inside = [candidate for candidate in (path / "runs.db", path / ".agent-tt" / "runs.db") if candidate.is_file()]
         hint = f"Did you mean {inside[0]}?" if inside else "Name the file in it."
@@ -167,7 +176,7 @@ def space_in(path: Path, report: Callable[[int, int], None] = lambda _done, _tot
     """What fills a store of agent-tt or a LangGraph database. Values are not read but for a few.
 
     Args:
-        path: the file.
+        path: the file, or the address of a database.
         report: told (rows looked at, in all).
 
     Raises:
@@ -181,14 +190,10 @@ def space_in(path: Path, report: Callable[[int, int], None] = lambda _done, _tot
         return space_of_store(path, report)
     if head and not head.startswith(_SQLITE_MAGIC):
         raise NotAStore(f"{path} is {_looks_like(path, head)}, not a store of runs", hint="Name an SQLite file.")
-    from agent_tt.interop.langgraph.connection import DatabaseFile
-    from agent_tt.interop.langgraph.space import read_space
+    from agent_tt.interop.langgraph.opening import open_database
 
-    file = DatabaseFile(path)
-    try:
-        return read_space(file, report)
-    finally:
-        file.close()
+    with closing(open_database(path)) as database:
+        return database.space(report)
 
 
 def is_store(path: Path) -> bool:

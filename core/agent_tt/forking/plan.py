@@ -37,7 +37,7 @@ from agent_tt.forking.policy.policies import (
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.protocols import check_proven
-from agent_tt.store import resolve_store_path
+from agent_tt.store.file.locate import own_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -261,7 +261,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     problems += (*_unrecorded(shown, boundary), *_not_held(original))
     is_copied = is_graph and is_in_database(original)
     return ForkPlan(
-        store=resolve_store_path(None) if is_copied else source.path,
+        store=own_store_path(source.path) if is_copied else source.path,
         copied_from=source.path if is_copied else None,
         goes_on_with=tuple(map(str, steps[kept - 1].facts.next)) if is_graph else None,
         run=original,

@@ -16,6 +16,7 @@ agent-tt imports it.
 | `past` | the thread that a fork goes on with: read from a run, kept in memory from there on |
 | `message_ids` | the ids of a fork's messages, recorded for its replay |
 | `forked` | going on with a graph from a checkpoint, in the process of a fork |
+| `thread_reading` | the checkpoints of a thread of a LangGraph database, as they are kept here |
 | `importing` | copying threads of a LangGraph database |
 | `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |
 

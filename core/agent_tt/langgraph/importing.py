@@ -1,34 +1,26 @@
 """Copying threads of a LangGraph database into a store: whatever is new in them, and nothing that cannot be read.
 
-The database is only read, and nothing that it names is imported: values are unpacked and packed again, as `values`
-does with what LangGraph's serializer gives.
+The database is only read, and nothing that it names is imported: see `thread_reading`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import Damaged, RunNotFound, UsageError
-from agent_tt.history.payloads.damage import find_placeholder
-from agent_tt.interop.langgraph.connection import DatabaseFile
-from agent_tt.interop.langgraph.decode import Sealed, read_value
-from agent_tt.interop.langgraph.detect import tables_of
-from agent_tt.interop.langgraph.envelopes import to_wire
-from agent_tt.interop.langgraph.rows import fetch_blob, read_threads
-from agent_tt.langgraph.entries import saved_checkpoint
+from agent_tt.errors import Damaged, NotAStore, RunNotFound, UsageError
+from agent_tt.interop.langgraph.opening import open_database
+from agent_tt.langgraph.thread_reading import ThreadReader
 from agent_tt.langgraph.threads import Threads
-from agent_tt.langgraph.values import Values, packed
-from agent_tt.langgraph.writes import Write
 from agent_tt.store.threads import open_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.detect import Tables
-    from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows, WriteRow
+    from agent_tt.interop.langgraph.database import Database
+    from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
     from agent_tt.langgraph.entries import Entry, Saved
     from agent_tt.langgraph.thread import Thread
 
@@ -66,7 +58,7 @@ def import_threads(
     What is there already stays. What cannot be read is left out and named.
 
     Args:
-        source: the database; it is only read.
+        source: the database, a file or an address; it is only read.
         target: the store, made where it is missing.
         threads: which ones; all of them where none is named.
         report: told (threads done, in all).
@@ -77,13 +69,13 @@ def import_threads(
         RunNotFound: it has no such thread; nothing was copied.
         NotAStore, NewerFormat, OlderFormat: the target is something else.
     """
-    file = DatabaseFile(source)
     try:
-        tables = file.read(tables_of)
-        if tables is None:
-            hint = "Runs of agent-tt's own stores need no import: `agent-tt runs --store FILE`."
-            raise UsageError(f"{source} is not a LangGraph database", hint=hint)
-        found = file.read(lambda connection: read_threads(connection, tables))
+        database = open_database(source)
+    except NotAStore as error:
+        hint = "Runs of agent-tt's own stores need no import: `agent-tt runs --store FILE`."
+        raise UsageError(error.message, hint=hint) from error
+    with closing(database):
+        found = database.threads()
         missing = [name for name in threads if name not in found]
         if missing:
             raise RunNotFound(
@@ -91,29 +83,22 @@ def import_threads(
             )
         # The oldest first: the store lists the newest run first, as the database does.
         chosen = [rows for name, rows in reversed(found.items()) if not threads or name in threads]
-        store = Threads(open_threads(target))
-        try:
+        with closing(Threads(open_threads(target))) as store:
             done = []
             for number, rows in enumerate(chosen):
                 if report is not None:
                     report(number, len(chosen))
                 with store.use(rows.thread) as thread:
-                    done.append(_Importer(file, tables, rows).into(thread))
+                    done.append(_Importer(database, rows).into(thread))
             return done
-        finally:
-            store.close()
-    finally:
-        file.close()
 
 
 class _Importer:
     """Reads the checkpoints of one thread of a database."""
 
-    def __init__(self, file: DatabaseFile, tables: Tables, rows: ThreadRows) -> None:
-        self._file = file
-        self._tables = tables
+    def __init__(self, database: Database, rows: ThreadRows) -> None:
         self._rows = rows
-        self._values = Values()
+        self._reader = ThreadReader(database, rows)
         self._problems: list[str] = []
 
     def into(self, thread: Thread) -> Imported:
@@ -124,7 +109,7 @@ class _Importer:
             what = "the store has another thread of that id, which shares no checkpoint with this one"
             return Imported(rows.thread, thread.run_id, 0, 0, (f"{what}; {_LEFT_OUT}",))
         before = sum(map(len, thread.entries.values()))
-        new = (row for row in rows.checkpoints.values() if row.key not in known)
+        new = [row for row in rows.checkpoints.values() if row.key not in known]
         thread.take_in(self._read(new), are_over=True)
         for row in rows.checkpoints.values():
             entry = thread.find(row.namespace, row.id) if row.key in known else None
@@ -134,29 +119,12 @@ class _Importer:
         run = thread.run_id if thread.entries else None
         return Imported(rows.thread, run, added, len(known), tuple(self._problems))
 
-    def _read(self, rows: Iterator[CheckpointRow]) -> Iterator[Saved]:
-        for row in rows:
-            try:
-                yield self._saved(row)
-            except Damaged as error:
-                self._problems.append(f"{_named(row)}: {error.message}; {_LEFT_OUT}")
-
-    def _saved(self, row: CheckpointRow) -> Saved:
-        """A checkpoint as it is stored, with what tasks wrote on top of it.
-
-        Raises:
-            Damaged: some of it cannot be read.
-        """
-        if row.flaw:
-            raise Damaged(row.flaw)
-        document = read_value(row.encoding, self._blob(row))
-        if isinstance(document, Sealed):
-            raise Damaged(f"it is kept as {document.encoding}, which cannot be read")
-        if not isinstance(document, dict) or not isinstance(document.get("channel_values"), dict):
-            raise Damaged("it is not a checkpoint: it has no channel values")
-        checkpoint = {**document, "id": row.id}
-        found = saved_checkpoint(row.namespace, row.parent, checkpoint, dict(row.metadata), self._kept)
-        return replace(found, writes=[self._write(write) for write in self._rows.writes.get(row.key, ())])
+    def _read(self, rows: Sequence[CheckpointRow]) -> Iterator[Saved]:
+        for row, found in self._reader.checkpoints(rows):
+            if isinstance(found, Damaged):
+                self._problems.append(f"{_named(row)}: {found.message}; {_LEFT_OUT}")
+            else:
+                yield found
 
     def _add_writes(self, thread: Thread, entry: Entry, row: CheckpointRow) -> None:
         """Add what tasks wrote on top of a checkpoint since it was copied."""
@@ -164,39 +132,12 @@ class _Importer:
         rows = [write for write in self._rows.writes.get(row.key, ()) if (write.task_id, write.index) not in there]
         if rows:
             try:
-                writes = [self._write(write) for write in rows]
+                writes = self._reader.writes(rows)
             except Damaged as error:
                 self._problems.append(f"what was written on top of {_named(row)}: {error.message}; {_LEFT_OUT}")
             else:
                 thread.put_writes(row.namespace, row.id, writes)
                 thread.interrupt()
-
-    def _write(self, row: WriteRow) -> Write:
-        value = read_value(row.encoding, self._blob(row))
-        wire = self._kept(value)[0] if not isinstance(value, Sealed) else self._sealed(row)
-        return Write(row.task_id, row.task_path, row.index, row.channel, wire)
-
-    def _sealed(self, row: WriteRow) -> Wire:
-        """What is stored of bytes that only the graph's own serializer reads."""
-        return self._values.to_wire((row.encoding, self._blob(row) or b""))[0]
-
-    def _kept(self, value: object) -> tuple[Wire, object]:
-        """What is stored of an unpacked value, and the value."""
-        if value is None:
-            return None, None
-        if isinstance(value, bytes | bytearray):
-            return self._values.to_wire((type(value).__name__, bytes(value)))
-        try:
-            typed = "msgpack", packed(value)
-        except (TypeError, ValueError):  # of JSON: what constructors made cannot be packed, and is kept to be looked at
-            wire = to_wire(value)
-            if find_placeholder(wire) is not None:
-                raise Damaged("a value of it cannot be read") from None
-            return wire, value
-        return self._values.to_wire(typed)
-
-    def _blob(self, row: CheckpointRow | WriteRow) -> bytes | None:
-        return self._file.read(lambda connection: fetch_blob(connection, self._tables, row))
 
 
 def _named(row: CheckpointRow) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from langgraph.checkpoint.base import (
@@ -23,12 +22,13 @@ from agent_tt.langgraph.threads import KEPT, Threads
 from agent_tt.langgraph.values import Values
 from agent_tt.langgraph.writes import Write
 from agent_tt.model.facts import StepFacts
-from agent_tt.store import resolve_store_path
+from agent_tt.store.file.locate import writable_store_path
 from agent_tt.store.threads import open_threads
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from langchain_core.runnables import RunnableConfig
@@ -66,7 +66,7 @@ class Checkpointer(AsyncMethods):
         durability: Durability = "full",
     ) -> None:
         super().__init__(serde=serde)
-        path = resolve_store_path(None if store is None else Path(store))
+        path = writable_store_path(store)
         self._threads = Threads(open_threads(path, durability=durability))
         self._values = Values()
         _OPEN.add(self._threads)

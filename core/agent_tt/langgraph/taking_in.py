@@ -1,37 +1,37 @@
 """Copying a thread of a LangGraph database into a store, so that a fork can go on from it.
 
-The database is only read, and nothing that it names is imported: values go from bytes to wire values. The copy is a
-thread of its own, `FILE/THREAD`; checkpoints that it has already are not copied again.
+The database is only read, and nothing that it names is imported. The copy is a thread of its own, `FILE/THREAD`;
+checkpoints that it has already are not copied again.
 """
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import Damaged, UsageError
-from agent_tt.interop.langgraph.decode import read_value
-from agent_tt.interop.langgraph.stored_rows import stored_thread
-from agent_tt.langgraph.entries import saved_checkpoint
+from agent_tt.errors import Damaged, NotAStore, RunNotFound, UsageError
+from agent_tt.interop.langgraph.checkpoint import FORMAT
+from agent_tt.interop.langgraph.opening import open_database
 from agent_tt.langgraph.past import ForkedThread
+from agent_tt.langgraph.thread_reading import ThreadReader
 from agent_tt.langgraph.threads import Threads
-from agent_tt.langgraph.values import Values, packed
-from agent_tt.langgraph.writes import Write
 from agent_tt.store.threads import open_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.stored_rows import StoredCheckpoint, StoredWrite
+    from agent_tt.interop.langgraph.database import Database, Document
+    from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
     from agent_tt.langgraph.entries import Saved
     from agent_tt.protocols import Store
 
 __all__ = ["take_in_run", "take_in_thread"]
 
 _SENDS = "__pregel_tasks"
-_FIRST_WITH_SENDS = 4
-"""From this form of a checkpoint on it holds its own Sends; before, they lay with the writes of its parent."""
+_SERIALIZED: Final = frozenset({"msgpack", "bytes", "bytearray", "null"})
+"""How LangGraph's serializer of now writes values."""
 
 
 def take_in_thread(store: Path, database: Path, thread_id: str, checkpoint_id: str) -> tuple[str, int]:
@@ -48,20 +48,32 @@ def take_in_thread(store: Path, database: Path, thread_id: str, checkpoint_id: s
 
     Raises:
         NotAStore: the database has another layout.
+        RunNotFound: the thread is gone.
         UsageError: it is encrypted, or of a form that keeps Sends elsewhere.
         Damaged: a value of it cannot be read.
     """
-    rows = stored_thread(database, thread_id)
-    values = Values()
-    threads = Threads(open_threads(store))
-    try:
+    with closing(open_database(database)) as opened, closing(Threads(open_threads(store))) as threads:
+        if not opened.is_current:
+            raise NotAStore(
+                f"{database} was written by a LangGraph whose checkpoints cannot be gone on from",
+                hint="go on with the thread once in LangGraph itself, with a release of now",
+            )
+        rows = opened.threads(thread_id).get(thread_id)
+        if rows is None:
+            raise RunNotFound(f"there is no thread {thread_id!r} any more in {database}")
+        reader = ThreadReader(opened, rows, partial(_check, opened, rows))
         with threads.use(f"{database.stem}/{thread_id}") as thread:
             known = {key for entries in thread.entries.values() for key in entries}
-            new = (_saved(values, row, database) for row in rows if row.id not in known)
-            thread.take_in(new, are_over=True)
+            new = [row for row in rows.checkpoints.values() if row.id not in known]
+            thread.take_in(_whole(reader, new), are_over=True)
             return thread.place_of(checkpoint_id)
-    finally:
-        threads.close()
+
+
+def _whole(reader: ThreadReader, rows: Sequence[CheckpointRow]) -> Iterator[Saved]:
+    for _, found in reader.checkpoints(rows):
+        if isinstance(found, Damaged):
+            raise found
+        yield found
 
 
 def take_in_run(store: Path, source: Store, run: str, step: int) -> tuple[str, int]:
@@ -78,39 +90,24 @@ def take_in_run(store: Path, source: Store, run: str, step: int) -> tuple[str, i
         threads.close()
 
 
-def _saved(values: Values, row: StoredCheckpoint, database: Path) -> Saved:
-    checkpoint = read_value(row.encoding, row.value)
-    if not isinstance(checkpoint, dict) or row.encoding != "msgpack":
+def _check(database: Database, rows: ThreadRows, row: CheckpointRow, document: Document) -> None:
+    """Refuse a checkpoint that a graph cannot go on from as it is stored.
+
+    Raises:
+        UsageError: it is one.
+        Damaged: it cannot be read.
+    """
+    foreign = sorted(document.encodings - _SERIALIZED)
+    if foreign:
         raise UsageError(
-            f"the checkpoints of {database} are stored as {row.encoding}, which cannot be gone on from",
+            f"the checkpoints of {database.path} are stored as {foreign[0]}, which cannot be gone on from",
             hint="fork a thread of a database that a LangGraph of now wrote, without encryption",
         )
-    if int(checkpoint.get("v", 1)) < _FIRST_WITH_SENDS and any(write.channel == _SENDS for write in row.writes):
+    content = document.unpacked()
+    form = content.get("v") if isinstance(content, dict) else None
+    writes = rows.writes.get(row.key, ())
+    if (form if isinstance(form, int) else 1) < FORMAT and any(write.channel == _SENDS for write in writes):
         raise UsageError(
-            f"{database} keeps Sends as LangGraph did before 0.6, so it is not known where its threads go on",
+            f"{database.path} keeps Sends as LangGraph did before 0.6, so it is not known where its threads go on",
             hint="go on with the thread once in LangGraph itself, with a release of now",
         )
-    try:
-        said = json.loads(row.metadata or "{}")
-    except ValueError as error:
-        raise Damaged(f"the metadata of checkpoint {row.id} in {database} is not JSON") from error
-    document = {**checkpoint, "id": row.id, "channel_values": checkpoint.get("channel_values") or {}}
-    saved = saved_checkpoint(row.namespace, row.parent, document, said, lambda value: (_wire(values, value), value))
-    saved.writes.extend(_write(values, write) for write in row.writes)
-    return saved
-
-
-def _write(values: Values, write: StoredWrite) -> Write:
-    wire: Wire = None
-    if write.encoding != "null" and write.value is not None:
-        wire, _ = values.to_wire((write.encoding, write.value))
-    return Write(write.task, write.path, write.number, write.channel, wire)
-
-
-def _wire(values: Values, value: object) -> Wire:
-    """The wire value of what a checkpoint held, as the serializer would have written it alone."""
-    if value is None:
-        return None
-    if isinstance(value, bytes | bytearray):
-        return values.to_wire((type(value).__name__, bytes(value)))[0]
-    return values.to_wire(("msgpack", packed(value)))[0]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from typing import TYPE_CHECKING
 
+from agent_tt.addresses import identity_of
 from agent_tt.errors import AgentTTError, StoreBusy
 from agent_tt.store.file.locate import own_store_path
 from agent_tt.store.foreign_marks import ForeignMarks
@@ -100,4 +100,4 @@ class MarkBook:
         return self._path
 
     def _open(self, *, read_only: bool) -> ForeignMarks:
-        return ForeignMarks(self._place(), os.path.realpath(self._file), read_only=read_only)
+        return ForeignMarks(self._place(), identity_of(self._file), read_only=read_only)

@@ -51,11 +51,11 @@ class Space:
     """What fills a file.
 
     Attributes:
-        bytes: of the file and its log.
-        free: bytes in it that nothing fills.
+        bytes: of the file and its log; of a server's database, of LangGraph's tables with their indexes.
+        free: bytes in it that nothing fills; None where that is not known.
         owners: the largest first. What SQLite itself takes (indexes, columns of names, the ends of pages) is no one's.
     """
 
     bytes: int
-    free: int
+    free: int | None
     owners: Sequence[SpaceOwner]

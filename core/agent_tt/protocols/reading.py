@@ -101,7 +101,7 @@ class RunSource(ABC):
     @property
     @abstractmethod
     def path(self) -> FilePath:
-        """The file."""
+        """The file; of a server's database its address (`agent_tt.addresses.Address`)."""
 
     @abstractmethod
     def version(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tt.addresses import is_address, located
 from agent_tt.errors import StepNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -52,11 +53,16 @@ def split_file(text: str) -> tuple[Path | None, str]:
     """Take `FILE:RUN@STEP` apart: what lies in another file than the one that is looked at.
 
     Args:
-        text: As it was typed; what is before a colon is a file only if there is one of that name.
+        text: As it was typed; what is before a colon is a file only if there is one of that name. The address of a
+            database ends at the first colon after its last part begins: `postgresql://user@host:5432/database:RUN`.
 
     Returns:
         The file, None where none is named, and the rest.
     """
+    if is_address(text):
+        server, slash, rest = text.partition("://")[2].partition("/")
+        database, _, run = rest.partition(":")
+        return located(f"{text.partition('://')[0]}://{server}{slash}{database}"), run
     at = text.find(":")
     while at > 0:
         file = Path(text[:at]).expanduser()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import agent_tt.seams.install  # noqa: F401  from here on requests are put to the replay, whatever imports their library
@@ -72,7 +71,7 @@ def served(
     from agent_tt.sources import open_source
     from agent_tt.store.file.locate import resolve_store_path
 
-    source = open_source(resolve_store_path(None if store is None else Path(store)))
+    source = open_source(resolve_store_path(store))
     try:
         replay = open_tape(source, run, observe=observe, from_step=from_step, whole=whole)
     finally:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from agent_tt.addresses import located
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.history.log.append import fork_track
 from agent_tt.history.payloads.training import DictionaryTrainer
@@ -27,6 +27,7 @@ from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter, beat
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -70,7 +71,7 @@ def open_store(
         NotAStore: it is a folder, or a file of another kind.
         NewerFormat, OlderFormat: another agent-tt wrote it.
     """
-    return SqliteStore(open_database(Path(path), create=create, read_only=read_only, durability=durability))
+    return SqliteStore(open_database(located(path), create=create, read_only=read_only, durability=durability))
 
 
 def open_patiently(path: str | Path) -> SqliteStore:

@@ -13,6 +13,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
+from tests.postgres_server import postgres_saver
 
 import agent_tt
 from agent_tt.comparing import compare
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fork_here import Listener
+    from tests.postgres_server import TestDatabase
 
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call, Run, Step
@@ -49,10 +51,15 @@ class Desk:
         store: where forks are written.
     """
 
-    def __init__(self, folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch, server: TestDatabase | None = None
+    ) -> None:
         self.kind = kind
+        self.server = server
         self.store = folder / "runs.db"
-        self.file = self.store if kind == "ours" else folder / "checkpoints.db"
+        self.file: Path = self.store if kind == "ours" else folder / "checkpoints.db"
+        if server is not None:
+            self.file = server.address
         self.ran_file = folder / "ran"
         self._monkeypatch = monkeypatch
         monkeypatch.setenv("AGENT_TT_STORE", str(self.store))
@@ -74,6 +81,9 @@ class Desk:
     def _saver(self) -> Iterator[Any]:
         if self.kind == "ours":
             with Checkpointer(self.store) as saver:
+                yield saver
+        elif self.server is not None:
+            with postgres_saver(self.server) as saver:
                 yield saver
         else:
             with closing(sqlite3.connect(self.file, check_same_thread=False)) as connection:
@@ -117,12 +127,19 @@ class Desk:
         """What LangGraph itself knows of the thread, and every byte of a file that is not ours."""
         with self._saver() as saver:
             history = [(each.config, each.checkpoint["channel_values"]) for each in saver.list(THREAD)]
+        if self.server is not None:
+            return [history, self.server.rows()]
         return history if self.kind == "ours" else [history, self.file.read_bytes()]
+
+
+ANYWHERE = pytest.mark.parametrize("desk", ["ours", "sqlite", "postgres"], indirect=True)
+"""A database on a server is copied by the same code as a file: these tests show that it is as good a beginning."""
 
 
 @pytest.fixture(params=["ours", "sqlite"])
 def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    return Desk(tmp_path, request.param, monkeypatch)
+    server = request.getfixturevalue("postgres") if request.param == "postgres" else None
+    return Desk(tmp_path, request.param, monkeypatch, server)
 
 
 def after(steps: list[Step], name: str) -> int:
@@ -146,6 +163,7 @@ def setting(path: str, value: Any, op: Any = "set") -> list[Edit]:
     return [Edit(op, path, value)]
 
 
+@ANYWHERE
 def test_a_fork_goes_on_where_the_pre_flight_says_and_leaves_the_thread_as_it_was(desk: Desk):
     steps = desk.record("chain", {"log": ["in"], "topic": "x"})
     before = desk.history()
@@ -178,6 +196,7 @@ def test_what_only_langgraph_uses_is_no_difference_between_a_run_and_its_fork(de
         assert {change.path for change in found.final_changes} == {"log[2]", "log[3]", "topic"}
 
 
+@ANYWHERE
 def test_a_fork_and_its_thread_are_in_one_store_and_can_be_compared(desk: Desk):
     steps = desk.record("chain", {"log": ["in"]})
     run = desk.fork(after(steps, "b"), "compiled")
@@ -185,7 +204,7 @@ def test_a_fork_and_its_thread_are_in_one_store_and_can_be_compared(desk: Desk):
         parent = source.run(run.parent or "")
         diff = source.state(parent.id, run.fork_step or 0)
         assert source.state(run.id, run.fork_step or 0) == diff
-        assert parent.name == ("desk" if desk.kind == "ours" else "checkpoints/desk")
+        assert parent.name == ("desk" if desk.kind == "ours" else f"{desk.file.stem}/desk")
     assert names(desk, run) == ["c"]
     again = desk.fork(after(steps, "a"), "compiled")
     assert again.parent == run.parent, "the thread was copied once"
@@ -227,6 +246,7 @@ def next_by_langgraph() -> str:
     return ", ".join(graph.get_state(graph.update_state(then.config, {"topic": "y"}, as_node="first")).next)
 
 
+@ANYWHERE
 def test_a_fork_after_a_fan_out_runs_each_send_once(desk: Desk):
     steps = desk.record("fan_out", {"log": ["in"], "topic": "ab"})
     at = after(steps, "plan")
@@ -291,6 +311,7 @@ def test_a_fork_that_asked_is_forked_with_the_answer(desk: Desk):
     assert desk.state(answered)["log"] == ["in", "first", "told green", "last"]
 
 
+@ANYWHERE
 def test_a_question_inside_a_subgraph_is_answered_where_it_was_asked(desk: Desk):
     steps = desk.record("asking_inside", {"log": ["in"]})
     at = max(step.number for step in steps if step.name == "first")

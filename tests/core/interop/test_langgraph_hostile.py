@@ -115,7 +115,7 @@ def test_a_missing_parent_makes_a_root_and_a_problem(tmp_path: Path) -> None:
     source = changed(tmp_path, "react", ("DELETE FROM checkpoints WHERE parent_checkpoint_id IS NULL", ()))
     assert source.step_count("t") == 4
     (problem,) = source.verify()
-    assert "is not in the file" in problem.what
+    assert "is not in the database" in problem.what
     source.close()
 
 

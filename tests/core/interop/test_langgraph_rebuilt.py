@@ -155,4 +155,4 @@ def test_pending_writes_are_applied_task_by_task(tmp_path: Path) -> None:
         assert first["log"] == ["in", "one", "two", "4"]
         assert both["log"] == ["in", "one", "two", "4", "3"]
         assert source.pending_state("t", ended.number) == both
-        assert "how it is combined is not in the file" in str(both["topic"]), "nothing in this thread shows it"
+        assert "how it is combined is not in the database" in str(both["topic"]), "nothing in this thread shows it"

@@ -129,7 +129,7 @@ def test_an_answer_is_shown_with_its_own_question_only(opened: Opener) -> None:
     (finished,) = source.calls("t", left.number)
     assert (finished.args, finished.status) == ("left 2?", "ok")
     assert isinstance(finished.result, dict)
-    assert finished.result["repr"] == "not in the file", "`first` answered the question before"
+    assert finished.result["repr"] == "not in the database", "`first` answered the question before"
     (waiting,) = source.calls("t", right.number)
     assert (waiting.args, waiting.status, waiting.result) == ("right 2?", "pending", None)
 

@@ -8,7 +8,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -30,7 +30,7 @@ class Options:
     """What every command was told.
 
     Attributes:
-        store: The file given by `--store`; None to find it as configured.
+        store: The file, or the address, given by `--store`; None to find it as configured.
         as_json: Whether output is for programs.
     """
 
@@ -92,14 +92,27 @@ def tell_waiting(path: Path) -> None:
         sys.stderr.write(f"{terminal.paint('agent-tt:', 'muted')} {terminal.safe(words)}\n")
 
 
+class StorePath(click.Path):
+    """A file with runs, or the address of a database with runs."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Make a path of what was typed."""
+        from agent_tt.addresses import Address, is_address
+
+        return Address.of(value) if isinstance(value, str) and is_address(value) else super().convert(value, param, ctx)
+
+
 def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[..., R]:
     """Give a command the options that every command has; it gets them as its first argument."""
 
     @click.option(
         "--store",
-        type=click.Path(path_type=Path, readable=False),
+        type=StorePath(),
         metavar="FILE",
-        help="The file with the runs: agent-tt's, or another system's.",
+        help="The file with the runs: agent-tt's, or another system's; or a database's address.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Write JSON for programs.")
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

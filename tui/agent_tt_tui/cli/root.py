@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from agent_tt_tui.cli.errors import ReaderGone, guarded
-from agent_tt_tui.cli.options import Options
+from agent_tt_tui.cli.options import Options, StorePath
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "runs": ("looking.runs", "List recorded runs."),
@@ -107,9 +107,9 @@ class LazyGroup(click.Group):
 )
 @click.option(
     "--store",
-    type=click.Path(path_type=Path, readable=False),
+    type=StorePath(),
     metavar="FILE",
-    help="The file with the runs: agent-tt's, or another system's.",
+    help="The file with the runs: agent-tt's, or another system's; or a database's address.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.option("--version", is_flag=True, help="Show the version.")

@@ -1,14 +1,19 @@
-"""LangGraph's SQLite checkpoint databases as a `RunSource`.
+"""LangGraph's checkpoint databases as a `RunSource`: SQLite files, and databases in PostgreSQL.
 
-Nothing here imports LangGraph, and nothing that a database names is imported or called. The file is only read; how that
-is done without touching it or its folder is told in `connection`. Only `prune` writes, where it is told to.
+Nothing here imports LangGraph, and nothing that a database names is imported or called. Databases are only read; how
+that is done without touching a file or its folder is told in `connection`, for a server in `postgres_connection`. Only
+`prune` writes, to a file and where it is told to.
 
 | module | what it knows |
 |---|---|
-| `detect` | what a LangGraph database looks like |
+| `database` | what the reader needs of a database, wherever it lies |
+| `opening` | which kind of database a path names |
+| `sqlite` | a file as such a database |
+| `postgres` | the tables of PostgresSaver as such a database |
+| `detect` | what a LangGraph database looks like in SQLite |
 | `connection` | reading a file, its write-ahead log included, without changing either |
+| `postgres_connection` | reading a server's database, without changing or locking anything; what its errors mean |
 | `rows` | the two tables: checkpoints and writes, without their values |
-| `stored_rows` | the rows of a thread with their values as bytes, for a copy |
 | `tasks` | which node wrote what, which tasks failed or wait for a person |
 | `naming` | which node a task ran, where its writes do not say |
 | `decode`, `envelopes` | stored values as wire values |

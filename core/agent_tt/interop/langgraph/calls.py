@@ -147,9 +147,8 @@ class CallMaker:
         if not isinstance(answers, list):
             return answers
         count = task.answers_taken or len(answers)
-        return (
-            answers[count - 1] if 0 < count <= len(answers) else opaque("langgraph:answer", "not in the file", "lost")
-        )
+        is_known = 0 < count <= len(answers)
+        return answers[count - 1] if is_known else opaque("langgraph:answer", "not in the database", "lost")
 
     def _result(self, task: Task) -> Wire:
         return self.read(task.results[0]) if task.results else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.errors import Damaged
-from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, read_value, unpack_extension
+from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, unpack_extension
 from agent_tt.interop.langgraph.envelopes import to_wire
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _OLD_BRANCH: Final = 4
 """Parts of `branch:FROM:CONDITION:TO`, as channels were called before format 3."""
 _JOIN: Final = "join:"
 _PACKETS: Final = "__pregel_tasks"
+_TELLING: Final = (_BRANCH, _JOIN, _PACKETS)
+"""How channels begin whose values, and not only whether they have one, tell which nodes come next."""
 _WHOLE_STATE: Final = ("__root__", "__end__")
 """Channels that are the state themselves: of graphs without keys, and of the functional API."""
 
@@ -68,6 +70,7 @@ class Checkpoint:
     def visible(self) -> dict[str, object]:
         """The channels that a user of the graph knows.
 
+        Where values are encrypted one by one, those that tell may be sealed.
         Before format 4 a node that had run left its name in a channel of that name, and no channel of the user could be
         called like a node.
         """
@@ -87,6 +90,8 @@ class Checkpoint:
             tasks: those that ran from here, if any did: they alone know the name of a functional workflow.
             edges: gives what the thread shows of the graph's edges.
         """
+        if any(isinstance(value, Sealed) and channel.startswith(_TELLING) for channel, value in self.values.items()):
+            return None
         found = [node for node in self.packets() if node]
         if INPUT_CHANNEL in self.values:
             workflow = next((task.node for task in tasks if task.node is not None), None)
@@ -140,13 +145,12 @@ class Checkpoint:
         return True
 
 
-def open_checkpoint(encoding: str, blob: bytes | None) -> Checkpoint | Sealed:
-    """The checkpoint in stored bytes, or how it is sealed.
+def open_checkpoint(document: object) -> Checkpoint | Sealed:
+    """The checkpoint that was unpacked of stored bytes, or how it is sealed.
 
     Raises:
-        Damaged: the bytes are no checkpoint.
+        Damaged: it is no checkpoint.
     """
-    document = read_value(encoding, blob)
     if isinstance(document, Sealed):
         return document
     values = document.get("channel_values") if isinstance(document, dict) else None

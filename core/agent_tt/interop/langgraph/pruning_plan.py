@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agent_tt.errors import Damaged, RunNotFound, UsageError
 from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, open_checkpoint
+from agent_tt.interop.langgraph.decode import read_value
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.layout import ThreadMap
-from agent_tt.interop.langgraph.rows import fetch_blob, read_threads
+from agent_tt.interop.langgraph.sqlite import fetch_blob, read_threads
 
 if TYPE_CHECKING:
     import sqlite3
@@ -186,7 +187,7 @@ class _Thread:
     def _opened(self, row: CheckpointRow) -> Checkpoint | None:
         """A checkpoint; None where it cannot be read."""
         try:
-            checkpoint = open_checkpoint(row.encoding, fetch_blob(self._connection, self._tables, row))
+            checkpoint = open_checkpoint(read_value(row.encoding, fetch_blob(self._connection, self._tables, row)))
         except Damaged:
             return None
         return checkpoint if isinstance(checkpoint, Checkpoint) else None

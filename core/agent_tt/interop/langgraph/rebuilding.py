@@ -104,7 +104,7 @@ class Rebuilder:
             is_delta = channel in row.delta_counts
             examples = self._examples_of(thread, row.namespace, channel, is_delta=is_delta)
             value = combined(state.get(channel), values, examples)
-            state[channel] = opaque("langgraph:pending", "how it is combined is not in the file", "reducer")
+            state[channel] = opaque("langgraph:pending", "how it is combined is not in the database", "reducer")
             if value is not None:
                 (state[channel],) = value
         return state

@@ -1,4 +1,4 @@
-"""The two tables of a LangGraph database, without the values: those are fetched when they are asked for.
+"""The two tables that every LangGraph database has, without the values: those are fetched when they are asked for.
 
 `checkpoints` has one row for each checkpoint, `writes` one for each value that a task wrote *from* a checkpoint: what
 is stored with checkpoint C is what produced C's child.
@@ -14,31 +14,18 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import Damaged
 from agent_tt.interop.langgraph.decode import read_value
-from agent_tt.interop.langgraph.detect import Family
 from agent_tt.interop.langgraph.envelopes import to_wire
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.detect import Tables
 
-__all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "fetch_blob", "read_threads"]
+__all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "newest_first", "threads_of"]
 
 CheckpointKey = tuple[str, str]
 """Namespace and checkpoint id: what names a checkpoint within a thread."""
 
-_CHECKPOINT_BLOB: Final = {
-    Family.CURRENT: (
-        "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
-    ),
-    Family.OLDEST: "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND ? = '' AND thread_ts = ?",
-}
-_WRITE_BLOB: Final = (
-    "SELECT value FROM writes"
-    " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?"
-)
 _SHORT: Final = 200
 _GREGORIAN_TO_UNIX: Final = 0x01B21DD213814000
 """Ticks of 100 ns between the epochs of UUID times (1582-10-15) and Unix times (RFC 9562, 5.6)."""
@@ -156,57 +143,38 @@ class ThreadRows:
     writes: Mapping[CheckpointKey, tuple[WriteRow, ...]]
 
 
-def read_threads(connection: sqlite3.Connection, tables: Tables) -> dict[str, ThreadRows]:
-    """The rows of all threads, the one with the newest checkpoint first."""
-    checkpoints: dict[str, dict[CheckpointKey, CheckpointRow]] = {}
-    for columns in connection.execute(_checkpoints_query(tables)):
+def threads_of(
+    checkpoints: Iterable[tuple[object, ...]], writes: Iterable[tuple[object, ...]]
+) -> dict[str, ThreadRows]:
+    """The threads of rows as a database gives them.
+
+    Args:
+        checkpoints: thread, namespace, id, parent, encoding and metadata, in order of the ids.
+        writes: thread, namespace, checkpoint, task, task path, index, channel and encoding, in LangGraph's order.
+    """
+    found: dict[str, dict[CheckpointKey, CheckpointRow]] = {}
+    for columns in checkpoints:
         if isinstance(columns[0], str):
             row = _checkpoint(columns)
-            checkpoints.setdefault(row.thread, {})[row.key] = row
-    writes: dict[str, dict[CheckpointKey, list[WriteRow]]] = {}
-    if tables.has_writes:
-        task_path = "task_path" if tables.has_task_path else "''"
-        query = (
-            f"SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type FROM writes"  # noqa: S608
-            " ORDER BY 5, task_id, idx"
-        )
-        for of, namespace, checkpoint, task, path, index, channel, encoding in connection.execute(query):
-            if not isinstance(of, str) or of not in checkpoints:
-                continue
-            key = (_text(namespace), _text(checkpoint))
-            number = index if type(index) is int else 0
-            write = WriteRow(of, key, _text(task), _text(path), number, _text(channel), _text(encoding))
-            writes.setdefault(of, {}).setdefault(key, []).append(write)
-    newest = sorted(sorted(checkpoints), key=lambda of: max(key[1] for key in checkpoints[of]), reverse=True)
+            found.setdefault(row.thread, {})[row.key] = row
+    written: dict[str, dict[CheckpointKey, list[WriteRow]]] = {}
+    for of, namespace, checkpoint, task, path, index, channel, encoding in writes:
+        if not isinstance(of, str) or of not in found:
+            continue
+        key = (_text(namespace), _text(checkpoint))
+        number = index if type(index) is int else 0
+        write = WriteRow(of, key, _text(task), _text(path), number, _text(channel), _text(encoding))
+        written.setdefault(of, {}).setdefault(key, []).append(write)
     return {
-        of: ThreadRows(of, checkpoints[of], {key: tuple(rows) for key, rows in writes.get(of, {}).items()})
-        for of in newest
+        of: ThreadRows(of, rows, {key: tuple(each) for key, each in written.get(of, {}).items()})
+        for of, rows in found.items()
     }
 
 
-def _checkpoints_query(tables: Tables) -> str:
-    if tables.family is Family.CURRENT:
-        return (
-            "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata"
-            " FROM checkpoints ORDER BY checkpoint_id, checkpoint_ns"
-        )
-    metadata = "metadata" if tables.has_metadata else "NULL"
-    return (
-        f"SELECT thread_id, '', thread_ts, parent_ts, '', {metadata}"  # noqa: S608  # one of two words
-        " FROM checkpoints ORDER BY thread_ts"
-    )
-
-
-def fetch_blob(connection: sqlite3.Connection, tables: Tables, row: CheckpointRow | WriteRow) -> bytes | None:
-    """The stored bytes of a checkpoint or of a written value; None if there are none."""
-    names: tuple[str | int, ...]
-    if isinstance(row, CheckpointRow):
-        query, names = _CHECKPOINT_BLOB[tables.family], (row.thread, row.namespace, row.id)
-    else:
-        query, names = _WRITE_BLOB, (row.thread, *row.checkpoint, row.task_id, row.index)
-    found = connection.execute(query, names).fetchone()
-    blob = found[0] if found else None
-    return blob.encode() if isinstance(blob, str) else blob if isinstance(blob, bytes) else None
+def newest_first(threads: Mapping[str, ThreadRows]) -> dict[str, ThreadRows]:
+    """The same threads, the one with the newest checkpoint first."""
+    last = {of: max(key[1] for key in rows.checkpoints) for of, rows in threads.items()}
+    return {of: threads[of] for of in sorted(sorted(threads), key=last.__getitem__, reverse=True)}
 
 
 def _checkpoint(columns: tuple[object, ...]) -> CheckpointRow:

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.interop.langgraph.branches import branch_names, run_id_of
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.layout import ThreadMap
-from agent_tt.interop.langgraph.rows import read_threads
 from agent_tt.model import Run
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import Layout
-    from agent_tt.interop.langgraph.rows import CheckpointRow
+    from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
     from agent_tt.interop.langgraph.values import Values
     from agent_tt.model import ErrorInfo, RunStatus
 
-__all__ = ["Branch", "read_branches", "run_of"]
+__all__ = ["Branch", "last_checkpoints", "read_branches", "run_of"]
 
 _OWN_METADATA: Final = frozenset(
     {
@@ -58,14 +55,24 @@ class Branch:
     started_us: int
     parent: str | None = None
 
+    @property
+    def last(self) -> CheckpointRow | None:
+        """The checkpoint that tells how it ended, None where there is none."""
+        return self.tip or self.thread.newest_stray()
 
-def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, Branch]:
-    """All branches by run id, the one that began last first."""
-    threads = read_threads(connection, tables)
+
+def read_branches(threads: Mapping[str, ThreadRows], before: Iterable[Branch] = ()) -> dict[str, Branch]:
+    """All branches of all threads by run id, the one that began last first.
+
+    Args:
+        threads: the threads.
+        before: branches of an earlier version, whose threads are taken over where no row of them differs.
+    """
+    known = {id(branch.thread.rows): branch.thread for branch in before}
     taken = set(threads)
     branches: list[Branch] = []
     for thread_id, rows in threads.items():
-        thread = ThreadMap(rows)
+        thread = known.get(id(rows)) or ThreadMap(rows)
         ways = thread.ways()
         tips = [way.tip for way in ways if way.tip is not None]
         names = {tip.id: name for name, tip in branch_names(thread_id, tips, taken).items()}
@@ -82,6 +89,11 @@ def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, B
 
 def _first_made(checkpoints: Iterable[CheckpointRow]) -> int:
     return min((at for checkpoint in checkpoints if (at := checkpoint.time_us) is not None), default=0)
+
+
+def last_checkpoints(branches: Iterable[Branch]) -> list[CheckpointRow]:
+    """The checkpoints that tell how branches ended."""
+    return [last for branch in branches if (last := branch.last) is not None]
 
 
 def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
@@ -113,7 +125,7 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
 
 
 def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None]:
-    last = branch.tip or branch.thread.newest_stray()
+    last = branch.last
     if last is None:
         return "interrupted", None
     tasks = branch.thread.tasks(last)

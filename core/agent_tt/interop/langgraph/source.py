@@ -1,4 +1,4 @@
-"""A LangGraph database behind the `RunSource` protocol."""
+"""A LangGraph database, wherever it lies, behind the `RunSource` protocol."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import copy
 import threading
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.codec.paths import format_path, get
-from agent_tt.errors import NotAStore, RunNotFound, StepNotFound
+from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import digest
 from agent_tt.history.payloads.damage import find_placeholder
@@ -15,7 +16,8 @@ from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_o
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.detect import tables_of
 from agent_tt.interop.langgraph.kept import Kept
-from agent_tt.interop.langgraph.runs import read_branches, run_of
+from agent_tt.interop.langgraph.opening import open_database
+from agent_tt.interop.langgraph.runs import last_checkpoints, read_branches, run_of
 from agent_tt.interop.langgraph.steps import StepMaker
 from agent_tt.interop.langgraph.values import Values
 from agent_tt.model import Problem
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.interop.langgraph.detect import Tables
+    from agent_tt.interop.langgraph.database import Database
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch
     from agent_tt.model import Call, Run, Step
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["LangGraphSource"]
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_RUNS_AT_ONCE: Final = 500
 _LAYOUTS_KEPT: Final = 64
 _CHANGES_KEPT: Final = 512
 _DIGESTS_KEPT: Final = 20_000
@@ -44,12 +47,13 @@ _STEPS_KEPT: Final = 20_000
 
 
 class _Contents:
-    """What one version of the file holds. The source's lock guards it."""
+    """What one version of the database holds. The source's lock guards it."""
 
-    def __init__(self, file: DatabaseFile, tables: Tables, version: int) -> None:
+    def __init__(self, database: Database, version: int, before: _Contents | None) -> None:
         self.version = version
-        self.branches: dict[str, Branch] = file.read(lambda connection: read_branches(connection, tables), refresh=True)
-        self.values = Values(file, tables)
+        known = before.branches.values() if before is not None else ()
+        self.branches: dict[str, Branch] = read_branches(database.threads(), known)
+        self.values = Values(database)
         self.empty: Wire = {}
         self.layouts: Kept[Mapping[str, Layout]] = Kept(_LAYOUTS_KEPT)
         self.anchored: Kept[Mapping[str, int]] = Kept(_LAYOUTS_KEPT)
@@ -150,35 +154,34 @@ class LangGraphSource(RunSource):
     """The runs in a LangGraph database, one for each branch of each thread. See `layout` for what its steps are.
 
     Args:
-        path: the database file.
+        path: the database file, or the address of the database.
 
     Raises:
-        StoreNotFound: there is no such file.
-        NotAStore: it is not a LangGraph database of a layout that can be read.
+        StoreNotFound: there is no such file or database.
+        NotAStore, NewerFormat: it is not a LangGraph database of a layout that can be read.
+        StoreUnreadable: it cannot be read.
     """
 
     def __init__(self, path: FilePath) -> None:
-        self._file = DatabaseFile(path)
-        try:
-            self._tables = _readable(self._file.read(tables_of), path)
-        except BaseException:
-            self._file.close()
-            raise
+        self._database = open_database(path)
         self._lock = threading.RLock()
         self._known: _Contents | None = None
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> LangGraphSource | None:
-        """The source of a file if it is a LangGraph database; None if it is another.
+        """The source of a file if it is a LangGraph database, None if it is another; of an address in any case.
 
         Args:
-            path: the file.
+            path: the file, or the address of a database.
             head: its first bytes. After a kill there may be none: everything may be in the log.
 
         Raises:
-            NotAStore: it is one, of a layout that cannot be read.
+            StoreNotFound: there is no database of that address.
+            NotAStore, NewerFormat: it is one of a layout that cannot be read; or there is none at the address.
             StoreUnreadable: it cannot be read.
         """
+        if isinstance(path, Address):
+            return cls(path)
         if head and not head.startswith(_SQLITE_MAGIC):
             return None
         file = DatabaseFile(path)
@@ -195,29 +198,35 @@ class LangGraphSource(RunSource):
 
     @property
     def path(self) -> FilePath:
-        """The file."""
-        return self._file.path
+        """The file, or the address."""
+        return self._database.path
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Let go of the database."""
+        self._database.close()
 
     def version(self) -> int:
-        """Give a number that differs after the file or its write-ahead log changed."""
-        return self._file.version()
+        """Give a number that differs after the database changed."""
+        return self._database.version()
 
     def fingerprint(self) -> str | None:
         """Say what the file and its logs look like from outside; None while they may still be written to."""
-        return self._file.fingerprint()
+        return self._database.fingerprint()
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
         """List all branches of all threads, the newest first; at most `limit` where that is given."""
         with self._lock:
             contents = self._contents()
-            chosen = list(contents.branches)[:limit]
-            for run_id in sorted(chosen, key=lambda run_id: contents.branches[run_id].thread.rows.thread):
-                self._run(contents, run_id)  # thread by thread: each is laid out once
-            return [self._run(contents, run_id) for run_id in chosen]
+            chosen = [*contents.branches][:limit]
+            # Thread by thread: each is laid out once.
+            missing = [run_id for run_id in chosen if run_id not in contents.runs]
+            missing.sort(key=lambda run_id: contents.branches[run_id].thread.rows.thread)
+            for start in range(0, len(missing), _RUNS_AT_ONCE):
+                some = missing[start : start + _RUNS_AT_ONCE]
+                with contents.values.ahead(last_checkpoints(contents.branch(run_id) for run_id in some)):
+                    for run_id in some:
+                        self._run(contents, run_id)
+            return [contents.runs[run_id] for run_id in chosen]
 
     def run(self, ref: str) -> Run:
         """Find the run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
@@ -343,10 +352,10 @@ class LangGraphSource(RunSource):
             return self._contents().state(run_id, step)
 
     def _contents(self) -> _Contents:
-        """What the file holds now."""
-        version = self._file.version()
+        """What the database holds now."""
+        version = self._database.version()
         if self._known is None or self._known.version != version:
-            self._known = _Contents(self._file, self._tables, version)
+            self._known = _Contents(self._database, version, self._known)
         return self._known
 
     def _run(self, contents: _Contents, run_id: str) -> Run:
@@ -365,12 +374,6 @@ class LangGraphSource(RunSource):
                 if row.checkpoint is None and failed:
                     return row.number
             return None
-
-
-def _readable(tables: Tables | None, path: FilePath) -> Tables:
-    if tables is None:
-        raise NotAStore(f"{path} is not a LangGraph database", hint="It has no tables of LangGraph.")
-    return tables
 
 
 def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Problem]:
@@ -392,7 +395,7 @@ def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Pr
         if checkpoint.id in tree.cut:
             found.append(Problem(run_id, row.number, f"checkpoint {checkpoint.id} is an ancestor of itself"))
         elif checkpoint.parent is not None and tree.parent(checkpoint) is None:
-            found.append(Problem(run_id, row.number, f"its parent {checkpoint.parent} is not in the file"))
+            found.append(Problem(run_id, row.number, f"its parent {checkpoint.parent} is not in the database"))
         damaged = find_placeholder(contents.state(run_id, row.number))
         if damaged is not None:
             where = f"{format_path(damaged)} cannot be read" if damaged else "it cannot be read"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -21,17 +22,15 @@ from agent_tt.interop.langgraph.envelopes import SharedConverter, to_wire
 from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.naming import nodes_by_task
 from agent_tt.interop.langgraph.rebuilding import Rebuilder
-from agent_tt.interop.langgraph.rows import fetch_blob
 from agent_tt.interop.langgraph.tasks import NO_TASK, Nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.connection import DatabaseFile
-    from agent_tt.interop.langgraph.detect import Tables
+    from agent_tt.interop.langgraph.database import Database, Document
     from agent_tt.interop.langgraph.layout import ThreadMap
-    from agent_tt.interop.langgraph.rows import CheckpointRow, WriteRow
+    from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, WriteRow
     from agent_tt.interop.langgraph.tasks import Task
 
 __all__ = ["Facts", "Values"]
@@ -55,15 +54,15 @@ class Facts:
 
 
 class Values:
-    """Reads the values of the checkpoints and writes of a database, as one version of the file has them.
+    """Reads the values of the checkpoints and writes of a database, as one version of it has them.
 
     Attributes:
         damaged: thread, namespace and id of the checkpoints that turned out to be unreadable.
     """
 
-    def __init__(self, file: DatabaseFile, tables: Tables) -> None:
-        self._file = file
-        self._tables = tables
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._ahead: Mapping[tuple[str, CheckpointKey], Document] = {}
         self._states: Kept[Wire] = Kept(_STATES_KEPT)
         self._checkpoints: Kept[Checkpoint | Sealed] = Kept(_CHECKPOINTS_KEPT)
         self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
@@ -71,6 +70,15 @@ class Values:
         self._rebuilder = Rebuilder(self._readable, self.written, self._shared.to_wire)
         self._edges: dict[tuple[str, str], Edges] = {}
         self.damaged: set[tuple[str, str, str]] = set()
+
+    @contextmanager
+    def ahead(self, rows: Sequence[CheckpointRow]) -> Iterator[None]:
+        """Fetch at once what `facts` of some checkpoints reads. Nothing else may be asked meanwhile: see `outlines`."""
+        self._ahead = self._database.outlines(rows)
+        try:
+            yield
+        finally:
+            self._ahead = {}
 
     def state(self, thread: ThreadMap, row: CheckpointRow) -> Wire:
         """The state that a checkpoint shows. It is shared: never change it. What cannot be read is a placeholder."""
@@ -103,7 +111,8 @@ class Values:
     def written(self, row: WriteRow) -> Wire:
         """A value that a task wrote; a placeholder if it cannot be read."""
         try:
-            return to_wire(read_value(row.encoding, self._blob(row)))
+            (blob,) = self._database.values([row])
+            return to_wire(read_value(row.encoding, blob))
         except Damaged as error:
             return placeholder(error.message)
 
@@ -123,10 +132,10 @@ class Values:
 
     def _checkpoint(self, row: CheckpointRow) -> Checkpoint | Sealed:
         """A checkpoint, shared: who looks at a step asks for it, for its state and for that of the next step."""
-        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(row.encoding, self._blob(row)))
+        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(self._document(row).unpacked()))
 
-    def _blob(self, row: CheckpointRow | WriteRow) -> bytes | None:
-        return self._file.read(lambda connection: fetch_blob(connection, self._tables, row))
+    def _document(self, row: CheckpointRow) -> Document:
+        return self._ahead.get((row.thread, row.key)) or self._database.documents([row])[0]
 
     def _read_facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
         checkpoint = self._readable(row)

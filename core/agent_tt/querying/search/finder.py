@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.addresses import Address
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.build import Builder, IndexFull
 from agent_tt.querying.search.cache import Cache, can_index
@@ -95,7 +96,8 @@ class Finder:
         self._cache: Cache | None = None
         self._current: tuple[int, frozenset[str] | None] | None = None
         self._open: dict[tuple[str, int], tuple[int, list[Text], list[Request]]] = {}
-        self.uses_index = (_is_configured() if use_index is None else use_index) and can_index()
+        is_file = not isinstance(source.path, Address)  # what lies on a server is not copied onto this disk
+        self.uses_index = is_file and (_is_configured() if use_index is None else use_index) and can_index()
 
     def close(self) -> None:
         """Let go of the index."""

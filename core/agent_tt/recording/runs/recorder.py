@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.codec.looking import must_go_on
@@ -32,6 +31,7 @@ from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from agent_tt.model import NewRun, Output
     from agent_tt.protocols import RunWriter, Store
@@ -315,8 +315,8 @@ def store_path_of(path: str | os.PathLike[str] | None) -> Path:
     """The file to record into: `path`, else the one that belongs to this project or user.
 
     Raises:
-        UsageError: a settings file cannot be read, or something in it is unknown.
+        UsageError: a settings file cannot be read, or something in it is unknown; or `path` is a server's database.
     """
-    from agent_tt.store.file.locate import resolve_store_path
+    from agent_tt.store.file.locate import writable_store_path
 
-    return resolve_store_path(None if path is None else Path(path))
+    return writable_store_path(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import config
+from agent_tt.addresses import Address, identity_of, located
 from agent_tt.errors import NotAStore, UsageError
 from agent_tt.store.file import schema
 from agent_tt.store.file.heads import MAGIC, read_head
@@ -28,6 +29,7 @@ __all__ = [
     "project_root",
     "refuse_special",
     "resolve_store_path",
+    "writable_store_path",
 ]
 
 ENVIRONMENT: Final = "AGENT_TT_STORE"
@@ -39,9 +41,12 @@ _MARKERS: Final = (FOLDER_NAME, "pyproject.toml", ".git")
 
 
 def resolve_store_path(
-    explicit: str | Path | None = None, *, start: Path | None = None, environ: Mapping[str, str] | None = None
+    explicit: str | os.PathLike[str] | None = None,
+    *,
+    start: Path | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Path:
-    """The store file to use; it need not exist.
+    """The store to use, a file or an address; it need not exist.
 
     Args:
         explicit: what the person named, if anything.
@@ -53,14 +58,31 @@ def resolve_store_path(
     """
     here = _folder(start)
     variables = os.environ if environ is None else environ
-    if explicit:
-        return here / Path(explicit).expanduser()
-    if named := variables.get(ENVIRONMENT):
-        return here / Path(named).expanduser()
+    if named := explicit or variables.get(ENVIRONMENT):
+        return located(named, here)
     root = project_root(here)
     if root is not None:
         return config.read_project(root / "pyproject.toml").store or root / FOLDER_NAME / FILE_NAME
     return config.read_user(config.user_file()).store or _user_data() / FILE_NAME
+
+
+def writable_store_path(explicit: str | os.PathLike[str] | None = None) -> Path:
+    """The store to write to: that of `resolve_store_path`, unless settings name a database that is only looked at.
+
+    Then it is the one that keeps what is written down about that database.
+
+    Args:
+        explicit: what the person named, if anything.
+
+    Raises:
+        UsageError: such a database was named; or as of `resolve_store_path`.
+    """
+    path = resolve_store_path(explicit)
+    if not isinstance(path, Address):
+        return path
+    if explicit:
+        raise UsageError(f"{path} is a database that is only read", hint="Name a file to write to.")
+    return own_store_path(path)
 
 
 def _folder(start: Path | None) -> Path:
@@ -88,7 +110,9 @@ def own_store_path(besides: Path) -> Path:
     places += [] if root is None else [root / FOLDER_NAME / FILE_NAME]
     places.append(_user_data() / FILE_NAME)
     for place in places:
-        if os.path.realpath(place) != os.path.realpath(besides) and (_is_ours(place) or not place.exists()):
+        if isinstance(place, Address):
+            continue
+        if identity_of(place) != identity_of(besides) and (_is_ours(place) or not place.exists()):
             return place
     raise UsageError(f"there is no store for marks on {besides}", hint=f"Name one with {ENVIRONMENT}.")
 

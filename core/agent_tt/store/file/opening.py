@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
+from agent_tt.addresses import Address
 from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound, StoreUnreadable
 from agent_tt.store.file import locate, provenance, schema
 from agent_tt.store.file.connecting import connect
@@ -36,9 +37,14 @@ def open_database(
 
     Raises:
         StoreNotFound: there is none, and `create` is False.
-        NotAStore: it is a folder, or a file of another kind.
+        NotAStore: it is a folder, a file of another kind, or the address of a server's database.
         NewerFormat, OlderFormat: another agent-tt wrote it.
     """
+    if isinstance(path, Address):
+        raise NotAStore(
+            f"{path} is a database that is only read, not a store of agent-tt",
+            hint="Name a file with --store; for an agent that records, with AGENT_TT_STORE.",
+        )
     if path.is_dir():
         inside = path / locate.FILE_NAME
         hint = f"Name the file: {inside}" if inside.exists() else "Name the store file itself."

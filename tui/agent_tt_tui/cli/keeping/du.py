@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.options import Options, StorePath, common_options, write_json
 from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_tt.codec.wire import Wire
     from agent_tt.model.space import Share, Space
 
@@ -22,7 +23,7 @@ _MOST_SHARES = 4
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path, readable=False))
+@click.argument("file", required=False, type=StorePath())
 @click.option("--all", "every", is_flag=True, help="List everything, not only what is largest.")
 @common_options
 def command(options: Options, file: Path | None, *, every: bool) -> None:

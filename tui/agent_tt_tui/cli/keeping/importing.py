@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.options import Options, StorePath, common_options, write_json
 from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_tt.codec.wire import Wire
     from agent_tt.langgraph.importing import Imported
 
@@ -21,11 +22,11 @@ _LEFT_OUT = 1
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=StorePath())
 @click.argument("threads", nargs=-1)
 @click.option(
     "--into",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=StorePath(),
     metavar="FILE",
     help="The store; else the one that recordings go into.",
 )
@@ -42,12 +43,14 @@ def command(options: Options, file: Path, threads: tuple[str, ...], into: Path |
     agent-tt import checkpoints.db desk-1 --into runs.db
     --json: {store, threads: [{thread, run, added, known, problems}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.store.file.locate import writable_store_path
+
     try:
         from agent_tt.langgraph.importing import import_threads
     except ModuleNotFoundError as missing:
         raise UsageError(str(missing), hint="It is needed to import, not to open such a file.") from missing
 
-    store = into if into is not None else options.store_path()
+    store = writable_store_path(options.store if into is None else into)
     with counter("importing", show=not options.as_json) as report:
         done = import_threads(file, store, threads, report)
     if options.as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.addresses import Address
 from agent_tt.errors import UsageError
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
@@ -73,6 +74,9 @@ def command(
     from agent_tt.sources import is_store
 
     path = options.store_path()
+    if isinstance(path, Address):
+        hint = "LangGraph's PostgresSaver has a `prune`."
+        raise UsageError(f"{path} is only read: nothing is pruned on a server", hint=hint)
     if path.is_file() and is_store(path):
         from agent_tt_tui.cli.keeping.prune_runs import prune_store
 

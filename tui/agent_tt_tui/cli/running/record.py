@@ -70,12 +70,13 @@ def command(
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.config import load
     from agent_tt.launching.command import record_command
+    from agent_tt.store.file.locate import writable_store_path
 
     config = load()
     named = {**config.calls, **dict(_call(text) for text in calls)}
     recorded = record_command(
         command,
-        store=options.store_path(),
+        store=writable_store_path(options.store),
         name=name,
         calls=named,
         patch=_kinds(patch),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import samples
+from agent_tt.addresses import located
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.format import short_path
@@ -15,6 +15,8 @@ from agent_tt_tui.row import RowWidget
 from agent_tt_tui.screen import CommandScreen
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.app import ComposeResult
 
     from agent_tt_tui.palette import Palette
@@ -172,7 +174,7 @@ class EmptyScreen(CommandScreen[None]):
 
         detail = "an agent-tt store, or another system's file of runs"
         prompt = PromptDialog("Open a file", detail=detail, check=_why_not)
-        self.ask(prompt, lambda text: self._open(Path(text).expanduser(), None))
+        self.ask(prompt, lambda text: self._open(located(text), None))
 
 
 def _why_not(text: str) -> str | None:
@@ -180,7 +182,7 @@ def _why_not(text: str) -> str | None:
     from agent_tt.sources import open_source
 
     try:
-        open_source(Path(text).expanduser()).close()
+        open_source(text).close()
     except AgentTTError as error:
         return f"{error.message}{f' ({error.hint})' if error.hint else ''}"
     return None

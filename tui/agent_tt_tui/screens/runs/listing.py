@@ -188,7 +188,7 @@ class Listing(Feature):
         count = fmt.counted(total, "run")
         facts = [Fact(count if shown == total else f"{fmt.count(shown)} of {count}")]
         facts.append(Fact(short_path(self.source.path), 2))
-        if self.source.path.exists():
+        if self.source.path.is_file():
             facts.append(Fact(fmt.size(self.source.path.stat().st_size), 1))
         selected = len(self._selected)
         chip = f"{fmt.count(selected)} selected" if selected else ""

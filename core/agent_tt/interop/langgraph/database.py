@@ -1,0 +1,123 @@
+"""What the reader needs of a database that LangGraph keeps checkpoints in, wherever it lies.
+
+A kind of database is an adapter of its own: it knows its tables and its SQL, and nothing else. All that rows and values
+mean stands above it, once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from agent_tt.errors import Damaged
+from agent_tt.interop.langgraph.decode import read_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows, WriteRow
+    from agent_tt.model.space import Space
+
+__all__ = ["Database", "Document", "Stored"]
+
+_NAMED: Final = ("channel_versions", "versions_seen")
+"""What else of a checkpoint is a table by channel or node."""
+
+Stored: TypeAlias = "tuple[str, bytes | None]"
+"""How bytes are written (`msgpack`, `json`, …), and the bytes; None where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A checkpoint as it is stored.
+
+    Attributes:
+        body: the checkpoint.
+        channels: the values that do not lie in it but beside it, by channel; they come before those in it. None where
+            all lie in it.
+    """
+
+    body: Stored
+    channels: Mapping[str, Stored] | None = None
+
+    @property
+    def encodings(self) -> frozenset[str]:
+        """How its values are written."""
+        return frozenset(encoding for encoding, _ in ([self.body] if self.channels is None else self.channels.values()))
+
+    def unpacked(self) -> object:
+        """The checkpoint as plain data with `Extension`s and `Constructor`s in it, or one `Sealed`.
+
+        Where values lie beside it, nothing tells in which order the graph had its channels and nodes: then they are in
+        that of their names.
+
+        Raises:
+            Damaged: the bytes of it, or of a value beside it, are not what the database calls them.
+        """
+        body = read_value(*self.body)
+        if not isinstance(body, dict) or self.channels is None:
+            return body
+        inside = body.get("channel_values")
+        values = dict(inside) if isinstance(inside, dict) else {}
+        for channel, stored in self.channels.items():
+            try:
+                values[channel] = read_value(*stored)
+            except Damaged as error:
+                raise Damaged(f"channel {channel}: {error.message}") from error
+        named = {"channel_values": values} | {name: body[name] for name in _NAMED if isinstance(body.get(name), dict)}
+        return {**body, **{name: dict(sorted(each.items())) for name, each in named.items()}}
+
+
+class Database(ABC):
+    """A database that is only read. Safe to use from several threads; every method raises `AgentTTError`s alone."""
+
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """Where it is."""
+
+    @property
+    @abstractmethod
+    def is_current(self) -> bool:
+        """Whether a LangGraph of now writes such tables, and goes on from what is in them."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it."""
+
+    @abstractmethod
+    def version(self) -> int:
+        """A number that differs after somebody changed the database; cheap enough to ask ten times a second."""
+
+    def fingerprint(self) -> str | None:
+        """What it looks like from outside, equal in every process until it changes; None where that is unknown."""
+        return None
+
+    @abstractmethod
+    def threads(self, only: str | None = None) -> dict[str, ThreadRows]:
+        """The rows of all threads as they are now, or of one, the one with the newest checkpoint first."""
+
+    @abstractmethod
+    def documents(self, rows: Sequence[CheckpointRow]) -> list[Document]:
+        """The checkpoints of some rows, in their order; one that is gone has no bytes."""
+
+    @abstractmethod
+    def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
+        """The stored bytes of some written values, in their order; None where there are none."""
+
+    def outlines(self, rows: Collection[CheckpointRow]) -> Mapping[tuple[str, CheckpointKey], Document]:  # noqa: ARG002
+        """Checkpoints that are looked at for the nodes that come next alone, by thread and key: fetched at once.
+
+        They may lack channels of the user. A database whose values are close by has no need of it, and gives none.
+        """
+        return {}
+
+    @abstractmethod
+    def space(self, report: Callable[[int, int], None]) -> Space:
+        """What fills it.
+
+        Args:
+            report: told (rows looked at, in all).
+        """

@@ -1,0 +1,136 @@
+"""A SqliteSaver's file, of whichever layout, as a `Database`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import NotAStore
+from agent_tt.interop.langgraph.connection import DatabaseFile
+from agent_tt.interop.langgraph.database import Database, Document
+from agent_tt.interop.langgraph.detect import Family, tables_of
+from agent_tt.interop.langgraph.rows import CheckpointRow, newest_first, threads_of
+from agent_tt.interop.langgraph.space import read_space
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agent_tt.interop.langgraph.detect import Tables
+    from agent_tt.interop.langgraph.rows import ThreadRows, WriteRow
+    from agent_tt.model.space import Space
+
+__all__ = ["SqliteDatabase", "fetch_blob", "read_threads"]
+
+_CHECKPOINT_BLOB: Final = {
+    Family.CURRENT: (
+        "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+    ),
+    Family.OLDEST: "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND ? = '' AND thread_ts = ?",
+}
+_WRITE_BLOB: Final = (
+    "SELECT value FROM writes"
+    " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?"
+)
+
+
+class SqliteDatabase(Database):
+    """One file.
+
+    Args:
+        path: the file.
+
+    Raises:
+        StoreNotFound: there is no such file.
+        NotAStore: it is not a LangGraph database of a layout that can be read.
+        StoreUnreadable: it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = DatabaseFile(path)
+        try:
+            self._tables = _readable(self._file.read(tables_of), path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.path
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is not of LangGraph before 0.2, whose tables were others."""
+        return self._tables.family is Family.CURRENT and self._tables.has_writes
+
+    def close(self) -> None:
+        """Let go of the file, and remove the private copy of it, if there is one."""
+        self._file.close()
+
+    def version(self) -> int:
+        """Give a number that differs after the file or its write-ahead log changed."""
+        return self._file.version()
+
+    def fingerprint(self) -> str | None:
+        """Say what the file and its logs look like; None while they may still be written to."""
+        return self._file.fingerprint()
+
+    def threads(self, only: str | None = None) -> dict[str, ThreadRows]:
+        """The rows of all threads or of one, the one with the newest checkpoint first."""
+        return self._file.read(lambda connection: read_threads(connection, self._tables, only), refresh=True)
+
+    def documents(self, rows: Sequence[CheckpointRow]) -> list[Document]:
+        """The checkpoints of some rows."""
+        return [Document((row.encoding, self._blob(row))) for row in rows]
+
+    def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
+        """The stored bytes of some written values."""
+        return [self._blob(row) for row in rows]
+
+    def space(self, report: Callable[[int, int], None]) -> Space:
+        """What fills the file."""
+        return read_space(self._file, report)
+
+    def _blob(self, row: CheckpointRow | WriteRow) -> bytes | None:
+        return self._file.read(lambda connection: fetch_blob(connection, self._tables, row))
+
+
+def _readable(tables: Tables | None, path: Path) -> Tables:
+    if tables is None:
+        raise NotAStore(f"{path} is not a LangGraph database", hint="It has no tables of LangGraph.")
+    return tables
+
+
+def read_threads(connection: sqlite3.Connection, tables: Tables, only: str | None = None) -> dict[str, ThreadRows]:
+    """The rows of all threads or of one, the one with the newest checkpoint first."""
+    where, names = ("", ()) if only is None else (" WHERE thread_id = ?", (only,))
+    writes: sqlite3.Cursor | tuple[()] = ()
+    if tables.has_writes:
+        task_path = "task_path" if tables.has_task_path else "''"
+        writes = connection.execute(
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type FROM writes"  # noqa: S608
+            f"{where} ORDER BY 5, task_id, idx",
+            names,
+        )
+    return newest_first(threads_of(connection.execute(_checkpoints_query(tables, where), names), writes))
+
+
+def _checkpoints_query(tables: Tables, where: str) -> str:
+    if tables.family is Family.CURRENT:
+        columns = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata"
+        return f"SELECT {columns} FROM checkpoints{where} ORDER BY checkpoint_id, checkpoint_ns"  # noqa: S608
+    metadata = "metadata" if tables.has_metadata else "NULL"
+    return f"SELECT thread_id, '', thread_ts, parent_ts, '', {metadata} FROM checkpoints{where} ORDER BY thread_ts"  # noqa: S608
+
+
+def fetch_blob(connection: sqlite3.Connection, tables: Tables, row: CheckpointRow | WriteRow) -> bytes | None:
+    """The stored bytes of a checkpoint or of a written value; None if there are none."""
+    names: tuple[str | int, ...]
+    if isinstance(row, CheckpointRow):
+        query, names = _CHECKPOINT_BLOB[tables.family], (row.thread, row.namespace, row.id)
+    else:
+        query, names = _WRITE_BLOB, (row.thread, *row.checkpoint, row.task_id, row.index)
+    found = connection.execute(query, names).fetchone()
+    blob = found[0] if found else None
+    return blob.encode() if isinstance(blob, str) else blob if isinstance(blob, bytes) else None
