@@ -343,6 +343,11 @@ class RecordedCall:
         return self.is_awaited and self.served is None
 
     @property
+    def is_free(self) -> bool:
+        """Whether it is answered by what costs nothing: a fork's policy, not the recording of its beginning."""
+        return self._is_unpaid
+
+    @property
     def runs(self) -> bool:
         """Whether its function runs for real, and has not ended."""
         return not self.is_over and self.served is None
