@@ -39,6 +39,7 @@ __all__ = [
 _OURS: Final = {
     "gemini": "agent_tt.providers.gemini:Gemini",
     "openai-responses": "agent_tt.providers.openai_responses:OpenAIResponses",
+    "openai-realtime": "agent_tt.providers.openai_realtime:OpenAIRealtime",
     "anthropic": "agent_tt.providers.anthropic:Anthropic",
     "bedrock": "agent_tt.providers.bedrock:Bedrock",
     "cohere": "agent_tt.providers.cohere:Cohere",

@@ -144,7 +144,7 @@ def test_messages_of_threads_come_again(echo: Echo, twice: Twice):
             seen.append(connection.recv())
             connection.send("silence")
             with pytest.raises(TimeoutError):
-                connection.recv(timeout=0.05)
+                connection.recv(timeout=0.3)
             connection.send("leave")
             seen += list(connection_until_closed(connection))
         return seen, connection.close_code, connection.close_reason
