@@ -2,6 +2,8 @@
 
 What the answer is made of was sent in messages before it: the session's settings and the items of the conversation. The
 server may also begin an answer by itself, when it has heard a person speak; nothing asks for that one.
+
+Source of the format: the API reference of OpenAI, client and server events of Realtime, and its client's types.
 """
 
 from __future__ import annotations

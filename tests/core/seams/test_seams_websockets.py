@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import websockets.asyncio.client as asyncio_client
 import websockets.sync.client as sync_client
 from tests.core.seams.runs import recorded, replayed
-from websockets.asyncio.server import serve
+from tests.core.seams.talking import Talking, echoing
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agent_tt.replaying.divergence import Divergence
@@ -25,69 +24,15 @@ if TYPE_CHECKING:
     Twice = Callable[[Callable[[], Any]], Kept]
 
 
-class Echo:
-    """A server that says what it hears, until it is told otherwise.
-
-    Attributes:
-        heard: all messages.
-        count: how many connections it had.
-        url: where it is.
-    """
-
-    def __init__(self) -> None:
-        self.heard: list[str | bytes] = []
-        self.count = 0
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), daemon=True)
-        self._thread.start()
-        assert self._ready.wait(20)
-
-    async def _serve(self) -> None:
-        self._over = asyncio.Event()
-        async with serve(self._talk, "127.0.0.1", 0, process_request=self._answer) as server:
-            self.url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            self._ready.set()
-            await self._over.wait()
-
-    def _answer(self, connection: Any, request: Any) -> Any:
-        return connection.respond(403, "not you\n") if request.path == "/forbidden" else None
-
-    async def _talk(self, connection: Any) -> None:
-        self.count += 1
-        async for message in connection:
-            self.heard.append(message)
-            match message:
-                case "greet":
-                    await connection.send("hello")
-                    await connection.send(["you", " there"])
-                    await connection.send(b"\x00\xff")
-                case "leave":
-                    await connection.close(4001, "enough")
-                case "drop":
-                    connection.transport.abort()
-                case "silence":
-                    pass
-                case _:
-                    await connection.send(message)
-
-    def stop(self) -> None:
-        """Answer nobody any more."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._over.set)
-            self._thread.join(20)
-            self._loop.close()
-
-
 @pytest.fixture
-def echo() -> Iterator[Echo]:
-    server = Echo()
+def echo() -> Iterator[Talking]:
+    server = Talking(echoing)
     yield server
     server.stop()
 
 
 @pytest.fixture
-def twice(echo: Echo, tmp_path: Path) -> Twice:
+def twice(echo: Talking, tmp_path: Path) -> Twice:
     """Record a function, stop the server, serve it: both must give the same, and the second reach nobody."""
 
     def run(agent: Callable[[], Any]) -> Kept:
@@ -102,7 +47,7 @@ def twice(echo: Echo, tmp_path: Path) -> Twice:
     return run
 
 
-def test_messages_of_every_shape_come_again(echo: Echo, twice: Twice):
+def test_messages_of_every_shape_come_again(echo: Talking, twice: Twice):
     async def agent() -> Any:
         async with asyncio_client.connect(echo.url + "/chat") as connection:
             await connection.send("greet")
@@ -135,7 +80,7 @@ def test_messages_of_every_shape_come_again(echo: Echo, twice: Twice):
     assert kept.calls[3][0].args["binary"] is True
 
 
-def test_messages_of_threads_come_again(echo: Echo, twice: Twice):
+def test_messages_of_threads_come_again(echo: Talking, twice: Twice):
     def agent() -> Any:
         with sync_client.connect(echo.url) as connection:
             connection.send("greet")
@@ -162,7 +107,7 @@ def connection_until_closed(connection: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("word", ["leave", "drop"])
-def test_a_connection_ends_as_it_ended(echo: Echo, twice: Twice, word: str):
+def test_a_connection_ends_as_it_ended(echo: Talking, twice: Twice, word: str):
     async def agent() -> Any:
         async with asyncio_client.connect(echo.url) as connection:
             await connection.send(word)
@@ -175,7 +120,7 @@ def test_a_connection_ends_as_it_ended(echo: Echo, twice: Twice, word: str):
     twice(agent)
 
 
-def test_nothing_comes_before_its_deadline(echo: Echo, twice: Twice):
+def test_nothing_comes_before_its_deadline(echo: Talking, twice: Twice):
     async def agent() -> Any:
         async with asyncio_client.connect(echo.url) as connection:
             await connection.send("silence")
@@ -188,7 +133,7 @@ def test_nothing_comes_before_its_deadline(echo: Echo, twice: Twice):
     twice(agent)
 
 
-def test_connecting_fails_as_it_failed(echo: Echo, twice: Twice):
+def test_connecting_fails_as_it_failed(echo: Talking, twice: Twice):
     async def agent() -> Any:
         with pytest.raises(InvalidStatus) as refused:
             await asyncio_client.connect(echo.url + "/forbidden")
@@ -205,7 +150,7 @@ def test_connecting_fails_as_it_failed(echo: Echo, twice: Twice):
     assert kept.calls[0][0].result["body"] == "not you\n"
 
 
-def test_two_talk_beside_one_another(echo: Echo, twice: Twice):
+def test_two_talk_beside_one_another(echo: Talking, twice: Twice):
     async def one(name: str) -> Any:
         async with asyncio_client.connect(echo.url + "/" + name) as connection:
             seen = []
@@ -222,7 +167,7 @@ def test_two_talk_beside_one_another(echo: Echo, twice: Twice):
     twice(agent)
 
 
-def test_another_message_is_a_divergence_at_that_message(echo: Echo, tmp_path: Path):
+def test_another_message_is_a_divergence_at_that_message(echo: Talking, tmp_path: Path):
     words = ["first", "second"]
 
     async def agent() -> Any:
@@ -238,7 +183,7 @@ def test_another_message_is_a_divergence_at_that_message(echo: Echo, tmp_path: P
     assert echo.heard == ["first", "second"]
 
 
-def test_secrets_in_messages_are_not_kept(echo: Echo, tmp_path: Path):
+def test_secrets_in_messages_are_not_kept(echo: Talking, tmp_path: Path):
     secret = "sk-" + "proj-" + "a1B2" * 10
 
     async def agent() -> Any:
