@@ -267,6 +267,12 @@ class RecordedCall:
             self._is_over = True
             raise
 
+    def stands(self) -> None:
+        """It is the opening of a connection, which is open now: the step that it made for itself is over."""
+        if self._owns_step:
+            self._owns_step = False
+            self._step.close(None)
+
     def kept(self) -> list[Wire]:
         """The pieces that it gave, as they are kept. No more may follow."""
         if self._pieces is None:
@@ -341,11 +347,6 @@ class RecordedCall:
     def _is_timed(self) -> bool:
         """Whether it is said how its answer came: to an event loop, from the world."""
         return self.is_awaited and self.served is None
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it is answered by what costs nothing: a fork's policy, not the recording of its beginning."""
-        return self._is_unpaid
 
     @property
     def runs(self) -> bool:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from agent_tt.codec.decode import decode
 from agent_tt.history.digest import digest
+from agent_tt.model.facts import CallFacts
 from agent_tt.providers.bodies import pieces_of
 from agent_tt.providers.reading import MESSAGE, ends_answer, gathers, recorded_answer
 from agent_tt.recording.calls.exchange import begin_exchange
@@ -133,6 +134,7 @@ class Talk:
         if body:
             head["body"] = self._head["body"] = kept_payload(body)
         self._call.gave(head)
+        self._call.stands()
 
     def received(self, frame: Frame) -> None:
         """The server has sent a message, or a fragment of one."""
@@ -533,6 +535,8 @@ class Serving:
         if piece.kind == "chunk":
             if call is not None:
                 call.gave(piece.data)
+                if not self._of_model:
+                    call.stands()
             self._talk.hand_out(piece.data, self._served)
             return
         self._is_over = True
@@ -558,7 +562,8 @@ def open_talk(url: str, headers: Iterable[tuple[str, str]], *, is_awaited: bool)
     """
     parts = urlsplit(url)
     url = parts._replace(scheme=_SCHEMES.get(parts.scheme, parts.scheme)).geturl()
-    asked = replace(question_of(HttpRequest("GET", url, list(headers), b"")), given=None)
+    asked = question_of(HttpRequest("GET", url, list(headers), b""))
+    asked = replace(asked, given=None, facts={**asked.facts, **CallFacts.connection.true()})
     begun = begin_exchange(asked, can_wait=is_awaited)
     if begun is None:
         return None

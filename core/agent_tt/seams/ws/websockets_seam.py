@@ -106,10 +106,11 @@ def _said_text(text: bool | None = None) -> bool | None:  # noqa: FBT001  as it 
     return text
 
 
-def _lost(connection: Any, error: BaseException) -> BaseException:
-    """What sending over a connection raises that was lost because of `error`."""
+def _lost(connection: Any, sending: Sending, error: BaseException) -> BaseException:
+    """What sending a message raises, over a connection that was lost because of `error`."""
     raised: BaseException = connection.protocol.close_exc
     raised.__cause__ = error
+    sending.failed(raised)
     return raised
 
 
@@ -173,7 +174,7 @@ def _send(original: _Function) -> _Function:
         if talk is None or not is_watched() or isinstance(message, Mapping):
             return await original(connection, message, *args, **options)
         if not isinstance(message, _WHOLE):
-            return await original(connection, _fragments(talk, message), *args, **options)
+            return await original(connection, _fragments(connection, talk, message), *args, **options)
         sending = talk.begin(message, text=_said_text(*args, **options), can_wait=True)
         if sending is None:
             return await original(connection, message, *args, **options)
@@ -181,8 +182,7 @@ def _send(original: _Function) -> _Function:
             return None
         error = sending.cut()
         if error is not None:
-            sending.failed(error)
-            raise _lost(connection, error)
+            raise _lost(connection, sending, error)
         try:
             await original(connection, sending.message, *args, **options)
         except BaseException as failure:
@@ -203,7 +203,7 @@ async def _is_given(sending: Sending) -> bool:
     return served is not None
 
 
-async def _fragments(talk: Talk, message: Any) -> AsyncIterator[Any]:
+async def _fragments(connection: Any, talk: Talk, message: Any) -> AsyncIterator[Any]:
     """The fragments of a message, each a message of its own to a recording."""
     pieces = message if isinstance(message, AsyncIterable) else _one_by_one(message)
     async for piece in pieces:
@@ -213,7 +213,7 @@ async def _fragments(talk: Talk, message: Any) -> AsyncIterator[Any]:
         elif not await _is_given(sending):
             error = sending.cut()
             if error is not None:
-                sending.failed(error)
+                raise _lost(connection, sending, error)
             yield sending.message
             sending.sent()
         elif talk.served is not None:
@@ -292,7 +292,7 @@ def _send_here(original: _Function) -> _Function:
         if talk is None or not is_watched() or isinstance(message, Mapping):
             return original(connection, message, *args, **options)
         if not isinstance(message, _WHOLE):
-            return original(connection, _fragments_here(talk, message), *args, **options)
+            return original(connection, _fragments_here(connection, talk, message), *args, **options)
         sending = talk.begin(message, text=_said_text(*args, **options), can_wait=False)
         if sending is None:
             return original(connection, message, *args, **options)
@@ -300,9 +300,8 @@ def _send_here(original: _Function) -> _Function:
             return None
         error = sending.cut()
         if error is not None:
-            sending.failed(error)
             connection.recv_events_thread.join()
-            raise _lost(connection, error)
+            raise _lost(connection, sending, error)
         try:
             original(connection, sending.message, *args, **options)
         except BaseException as failure:
@@ -321,7 +320,7 @@ def _is_given_here(sending: Sending) -> bool:
     return served is not None
 
 
-def _fragments_here(talk: Talk, message: Iterable[Any]) -> Iterator[Any]:
+def _fragments_here(connection: Any, talk: Talk, message: Iterable[Any]) -> Iterator[Any]:
     for piece in message:
         sending = talk.begin(piece, text=None, can_wait=False) if isinstance(piece, _WHOLE) else None
         if sending is None:
@@ -329,7 +328,7 @@ def _fragments_here(talk: Talk, message: Iterable[Any]) -> Iterator[Any]:
         elif not _is_given_here(sending):
             error = sending.cut()
             if error is not None:
-                sending.failed(error)
+                raise _lost(connection, sending, error)
             yield sending.message
             sending.sent()
         elif talk.served is not None:
