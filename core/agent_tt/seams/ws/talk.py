@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from agent_tt.codec.decode import decode
 from agent_tt.history.digest import digest
+from agent_tt.model import Judged
 from agent_tt.model.facts import CallFacts
 from agent_tt.providers.bodies import pieces_of
 from agent_tt.providers.reading import MESSAGE, ends_answer, gathers, recorded_answer
@@ -28,6 +29,8 @@ from agent_tt.recording.calls.exchange import begin_exchange
 from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.errors.cancellation import is_cancellation
 from agent_tt.redaction.streams.answers import Veil
+from agent_tt.redaction.streams.wire_pieces import WirePieces
+from agent_tt.redaction.values import given
 from agent_tt.seams.http.answer_text import LARGEST_READ
 from agent_tt.seams.http.http_exchange import amended, asked_of
 from agent_tt.seams.http.http_request import HttpRequest, question_of, shown_headers
@@ -93,6 +96,7 @@ class Talk:
         self._call = call
         self._lock = threading.RLock()
         self._head: dict[str, Wire] | None = None
+        self._pieces = WirePieces()
         self._turns: list[_Turn] = []
         self._said: list[dict[str, Any]] = []
         self._broken: tuple[_Turn | None, bytearray] | None = None
@@ -133,7 +137,7 @@ class Talk:
         }
         if body:
             head["body"] = self._head["body"] = kept_payload(body)
-        self._call.gave(head)
+        self._call.gave(Judged(given(head)))
         self._call.stands()
 
     def received(self, frame: Frame) -> None:
@@ -142,9 +146,11 @@ class Talk:
             return
         with self._lock:
             turn, whole = self._place_of(frame)
-            call = self._call if turn is None else turn.call
-            call.gave(frame.to_wire())
-            if turn is not None:
+            if turn is None:
+                judged = self._pieces.take(frame.to_wire())
+                self._call.gave(Judged(judged.data, _after_the_head(judged.settled)))
+            else:
+                turn.call.gave(frame.to_wire())
                 turn.received(frame)
                 if whole is not None and turn.is_ended_by(whole):
                     self._turns.remove(turn)
@@ -203,14 +209,14 @@ class Talk:
         if self.served is not None:
             call.stream_ended("closed", self.served.call.result)
         elif self._head is not None:
+            settled = _after_the_head(self._pieces.end())
             result: dict[str, Wire] = dict(self._head)
-            said = [_readable(piece) for piece in call.kept()[1:]]
-            if said:
-                result["body"] = said
+            if self._pieces.shown:
+                result["body"] = [_readable(piece) for piece in self._pieces.shown]
             if error is None or is_own:
-                call.stream_ended("closed" if is_own else "end", result)
+                call.stream_ended("closed" if is_own else "end", result, settled=settled)
             else:
-                call.stream_failed(error, result)
+                call.stream_failed(error, result, settled=settled)
 
     def failed(self, error: BaseException) -> None:
         """`error` ended the opening handshake."""
@@ -571,6 +577,11 @@ def open_talk(url: str, headers: Iterable[tuple[str, str]], *, is_awaited: bool)
     if call is not None:
         call.is_awaited = is_awaited
     return Talk(url, call, served)
+
+
+def _after_the_head(settled: Sequence[tuple[int, Wire]]) -> tuple[tuple[int, Wire], ...]:
+    """What is kept of messages, by their places in the stream: the head is its first piece."""
+    return tuple((number + 1, kept) for number, kept in settled)
 
 
 def _readable(piece: Wire) -> Wire:
