@@ -28,6 +28,20 @@ class OpenAIRealtime(Provider):
 
     PATHS = ("/realtime",)
     ENDS: ClassVar = frozenset({_DONE})
+    TALKS: ClassVar = frozenset(
+        {
+            "session.update",
+            "conversation.item.create",
+            "conversation.item.delete",
+            "conversation.item.retrieve",
+            "conversation.item.truncate",
+            "input_audio_buffer.append",
+            "input_audio_buffer.clear",
+            "input_audio_buffer.commit",
+            "output_audio_buffer.clear",
+            "response.cancel",
+        }
+    )
     GATHERED: ClassVar = frozenset({"session.update", "conversation.item.create"})
 
     def read_request(self, request: Request) -> None:

@@ -99,6 +99,9 @@ class Provider(ABC):
     ENDS: ClassVar[frozenset[str]] = frozenset()
     """Over a WebSocket: the `type` of the events that end an answer."""
 
+    TALKS: ClassVar[frozenset[str]] = frozenset()
+    """Over a WebSocket: the `type` of messages that ask no model and change nothing but the conversation with one."""
+
     GATHERED: ClassVar[frozenset[str]] = frozenset()
     """Over a WebSocket: the `type` of messages that belong to the next one that asks a model, which has them as the
     list `said` of its body."""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MESSAGE", "PROVIDERS", "answered_ids", "asked", "asked_ids", "ends_answer", "gathers", "messages_of_turn",
-    "only_measures", "provider_of",
-    "read_answer", "recognise", "recorded_answer", "recorded_call", "results_only", "without_nulls",
+    "only_measures", "provider_of", "read_answer", "recognise", "recorded_answer", "recorded_call", "results_only",
+    "talks", "without_nulls",
 ]  # fmt: skip
 
 _OURS: Final = {
@@ -126,14 +126,21 @@ def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json)
     return None
 
 
+def talks(url: str, event: Mapping[str, Json]) -> bool:
+    """Whether a message over a WebSocket changes nothing but the conversation with a model. Never raises."""
+    return any(text(event.get("type")) in provider.TALKS for provider in _providers_at(url))
+
+
 def gathers(url: str, event: Mapping[str, Json]) -> bool:
     """Whether a message over a WebSocket belongs to the next one that asks a model. Never raises."""
+    return any(text(event.get("type")) in provider.GATHERED for provider in _providers_at(url))
+
+
+def _providers_at(url: str) -> list[Provider]:
     path = _path_of(url)
-    return any(
-        text(event.get("type")) in provider.GATHERED
-        for _, provider in PROVIDERS.all()
-        if provider.GATHERED and path.endswith(provider.PATHS)
-    )
+    is_ours = path.endswith(_ends_of_ours()[0])
+    found = PROVIDERS.all() if is_ours else PROVIDERS.others()
+    return [provider for _, provider in found if path.endswith(provider.PATHS)]
 
 
 def ends_answer(call: ModelCall, event: Mapping[str, Json]) -> bool:

@@ -139,6 +139,7 @@ def test_a_conversation_of_realtime_is_model_calls(served: Callable[[Any], Talki
     assert answers[1].messages[0].text == "It is on its way."
     assert (answers[1].tokens.input, answers[1].tokens.output, answers[1].tokens.cached) == (20, 10, 5)
     assert asked[0].meta["tokens_in"] == 20
+    assert {call.name.partition(" ")[0]: call.effect for call, _ in kept.calls if call.kind == "http"}["SEND"] == "read"
     pushed = [piece.data for piece in kept.calls[0][1][1:]]
     assert [piece["json"]["type"] for piece in pushed if piece and "json" in piece][-1] == "rate_limits.updated"
 

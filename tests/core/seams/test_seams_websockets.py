@@ -150,6 +150,35 @@ def test_connecting_fails_as_it_failed(echo: Talking, twice: Twice):
     assert kept.calls[0][0].result["body"] == "not you\n"
 
 
+def test_a_connection_that_is_left_open_stays_open(echo: Talking, tmp_path: Path):
+    opened: list[Any] = []
+
+    def agent() -> Any:
+        opened.append(sync_client.connect(echo.url))
+        opened[-1].send("first")
+        return opened[-1].recv(), opened[-1].state.name
+
+    first, kept = recorded(agent, tmp_path / "runs.db")
+    opened[-1].close()
+    assert [call.status for call, _ in kept.calls] == ["pending", "ok"]
+    assert replayed(agent, kept) == first == ("first", "OPEN")
+    opened[-1].close()
+    assert echo.count == 1
+
+
+def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice: Twice):
+    async def agent() -> Any:
+        seen: list[Any] = []
+        async for connection in asyncio_client.connect(echo.url):
+            with contextlib.suppress(ConnectionClosed):
+                await connection.send("drop" if not seen else "again")
+                seen.append(connection.id is not None)
+                return [*seen, await connection.recv()]
+        return seen
+
+    twice(agent)
+
+
 def test_two_talk_beside_one_another(echo: Talking, twice: Twice):
     async def one(name: str) -> Any:
         async with asyncio_client.connect(echo.url + "/" + name) as connection:

@@ -24,7 +24,7 @@ from agent_tt.history.digest import digest
 from agent_tt.model import Judged
 from agent_tt.model.facts import CallFacts
 from agent_tt.providers.bodies import pieces_of
-from agent_tt.providers.reading import MESSAGE, ends_answer, gathers, recorded_answer
+from agent_tt.providers.reading import MESSAGE, ends_answer, gathers, recorded_answer, talks
 from agent_tt.recording.calls.exchange import begin_exchange
 from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.errors.cancellation import is_cancellation
@@ -265,6 +265,8 @@ class Talk:
             text = json.dumps(gathered, ensure_ascii=False).encode("utf-8", "surrogatepass")
             asked, model_call = asked_of(replace(request, body=text))
             return replace(asked, given=None), model_call, True
+        if model_call is None and isinstance(body, dict) and talks(self._url, body):
+            asked = replace(asked, effect="read")
         if not is_text:
             args: dict[str, Wire] = {**asked.args, "binary": True}
             asked = replace(asked, args=args, signature=digest([asked.signature, "binary"]).hex(), given=None)
@@ -511,7 +513,7 @@ class Serving:
         except BaseException as error:
             if is_cancellation(error):
                 raise
-            self._talk.line.lose(error)  # it belongs where the agent waits, not in a task of ours
+            self._broke(error)
 
     def run_here(self) -> None:
         """As `run`, in a thread of ours."""
@@ -524,7 +526,16 @@ class Serving:
                 self._served.wait(len(self._pieces))
                 self._talk.cut()
         except BaseException as error:  # noqa: BLE001  it belongs where the agent waits, not in a thread of ours
+            self._broke(error)
+
+    def _broke(self, error: BaseException) -> None:
+        """Lose the connection because of a divergence: whoever waits for a message hears of it."""
+        if isinstance(error, Exception):
             self._talk.line.lose(error)
+            return
+        lost = ConnectionResetError(str(error))  # of the kind that its library expects of a connection
+        lost.__cause__ = error
+        self._talk.line.lose(lost)
 
     def _upcoming(self) -> Iterator[int]:
         """The pieces that are handed out, by number. That the agent left was no event of the connection."""
