@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.reentering.support import Project
 from tests.core.seams.talking import Talking, echoing
+from tests.core.seams.test_seams_openai_websockets import responses
 
 import agent_tt
 from agent_tt.errors import UsageError
@@ -92,3 +93,34 @@ def test_a_run_that_broke_off_while_connected_is_not_resumed_but_forked(echo: Ta
     fork = project.forked("chat", 2, policy={"SEND *": "live"})
     assert fork.status == "succeeded", fork.error
     assert echo.heard == ["word 0", "word 1", "again 1", "word 2", "word 3"]
+
+
+ASKS = """
+import agent_tt
+import openai
+
+state = {"said": []}
+with agent_tt.record("asks", state=state) as run:
+    client = openai.OpenAI(api_key="none", base_url=URL.replace("ws:", "http:"), websocket_base_url=URL)
+    with client.responses.connect() as connection:
+        with run.step("ask"):
+            connection.response.create(model="gpt-5", input="Where is order 7?")
+            for event in connection:
+                if event.type == "response.completed":
+                    state["said"].append(event.response.output_text)
+                    break
+"""
+
+
+def test_the_answer_of_a_model_over_a_websocket_is_edited(tmp_path: Path):
+    server = Talking(responses)
+    try:
+        project = Project(tmp_path)
+        run = project.record(ASKS.replace("URL", repr(server.url)))
+    finally:
+        server.stop()
+    assert project.state(run) == {"said": ["It is on its way."]}
+    fork = project.forked("asks", answers={"2": "It is lost."})
+    assert (fork.status, project.state(fork)) == ("succeeded", {"said": ["It is lost."]}), fork.error
+    assert server.count == 1
+    project.check_replay(fork)

@@ -334,6 +334,11 @@ class Talk:
             self.line.lose(error)
         return error
 
+    def used_up(self) -> None:
+        """Lose the connection, once all that is handed out of it has been."""
+        if all(serving.is_done for serving in self._serving):
+            self.cut()
+
     def left(self) -> None:
         """The agent wants no more of what was recorded."""
         for serving in self._serving:
@@ -479,7 +484,11 @@ class _Turn:
 
 
 class Serving:
-    """Hands out what was recorded of a connection, or of the answer of a model."""
+    """Hands out what was recorded of a connection, or of the answer of a model.
+
+    Attributes:
+        is_done: whether nothing is left of it.
+    """
 
     def __init__(self, talk: Talk, call: RecordedCall | None, served: Served, *, of_model: bool) -> None:
         self._talk = talk
@@ -489,6 +498,7 @@ class Serving:
         self._pieces = _as_messages(served.pieces) if of_model else served.pieces
         self._position = 0
         self._is_over = False
+        self.is_done = False
 
     def leave(self) -> None:
         """The agent takes no more."""
@@ -509,7 +519,8 @@ class Serving:
             if not (self._is_over or self._of_model):
                 await self._served.turn_after_all()
                 await self._served.turn(len(self._pieces))
-                self._talk.cut()
+            self.is_done = True
+            self._talk.used_up()
         except BaseException as error:
             if is_cancellation(error):
                 raise
@@ -524,7 +535,8 @@ class Serving:
             if not (self._is_over or self._of_model):
                 self._served.wait_for_all()
                 self._served.wait(len(self._pieces))
-                self._talk.cut()
+            self.is_done = True
+            self._talk.used_up()
         except BaseException as error:  # noqa: BLE001  it belongs where the agent waits, not in a thread of ours
             self._broke(error)
 
