@@ -8,13 +8,15 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from agent_tt.seams.http.served_transport import QuietTransport
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.seams.ws.talk import Serving, Talk
 
 
-class ServedTransport(asyncio.Transport):
+class ServedTransport(QuietTransport):
     """A transport; what the client writes is only looked at.
 
     Args:
@@ -26,10 +28,6 @@ class ServedTransport(asyncio.Transport):
         super().__init__()
         self._protocol = protocol
         self._talk = talk
-        self._loop = asyncio.get_running_loop()
-        self._may_read = asyncio.Event()
-        self._may_read.set()
-        self._is_closed = False
         self._serving: set[asyncio.Task[None]] = set()
 
     # ------------------------------------------------------------ for the talk
@@ -73,10 +71,6 @@ class ServedTransport(asyncio.Transport):
     def write_eof(self) -> None:
         """There is nobody who hears it."""
 
-    def is_closing(self) -> bool:
-        """Whether it is closed."""
-        return self._is_closed
-
     def close(self) -> None:
         """The agent wants no more. Its protocol is told later, as by a real connection."""
         if self._is_closed:
@@ -87,33 +81,6 @@ class ServedTransport(asyncio.Transport):
         self._talk.left()
         if not self._loop.is_closed():
             self._loop.call_soon(self._protocol.connection_lost, None)
-
-    def abort(self) -> None:
-        """As `close`: there is nothing to flush."""
-        self.close()
-
-    def pause_reading(self) -> None:
-        """The reader has enough for now."""
-        self._may_read.clear()
-
-    def resume_reading(self) -> None:
-        """The reader wants more."""
-        self._may_read.set()
-
-    def is_reading(self) -> bool:
-        """Whether messages may be handed out."""
-        return self._may_read.is_set()
-
-    def get_extra_info(self, _name: str, default: Any = None) -> Any:
-        """Nothing is known: there is no socket."""
-        return default
-
-    def get_write_buffer_size(self) -> int:
-        """Nothing waits to be written."""
-        return 0
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Nothing is ever held back."""
 
 
 class ServedSocket:
