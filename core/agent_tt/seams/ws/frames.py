@@ -16,6 +16,7 @@ Pings and pongs are not kept.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import struct
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.decode import decode
-from agent_tt.codec.encode import encode
+from agent_tt.codec.encode import encode, encode_with_plainness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,10 +79,12 @@ def event_in(data: bytes) -> dict[str, Any] | None:
 
 def _as_json(event: dict[str, Any], data: bytes) -> dict[str, Wire] | None:
     """A message as the object that it is; None where it is not written as we would write it."""
-    for name in _SEPARATORS:
-        for is_ascii in (False, True):
-            if _written(event, name, is_ascii=is_ascii) == data:
-                return {"json": encode(event), "written": name, "ascii": is_ascii}
+    wire, is_plain = encode_with_plainness(event)
+    with contextlib.suppress(RecursionError):
+        for name in _SEPARATORS if is_plain else ():
+            for is_ascii in (False, True):
+                if _written(event, name, is_ascii=is_ascii) == data:
+                    return {"json": wire, "written": name, "ascii": is_ascii}
     return None
 
 
@@ -99,7 +102,7 @@ def frame_of(kept: Wire) -> Frame | None:
         reason = str(kept.get("reason", "")).encode()
         return Frame(CLOSE, struct.pack("!H", code) + reason if isinstance(code, int) and code != _NO_CODE else b"")
     if "json" in kept and kept.get("written") in _SEPARATORS:
-        return Frame(TEXT, _written(decode(kept["json"]), str(kept["written"]), is_ascii=kept.get("ascii") is True))
+        return Frame(TEXT, _written(kept["json"], str(kept["written"]), is_ascii=kept.get("ascii") is True))
     for name, opcode in _OPCODES.items():
         if name in kept:
             return Frame(opcode, payload_of(kept[name]), is_last=kept.get("more") is not True)

@@ -97,6 +97,7 @@ class Talk:
         self._lock = threading.RLock()
         self._head: dict[str, Wire] | None = None
         self._pieces = WirePieces()
+        self._size = 0
         self._turns: list[_Turn] = []
         self._said: list[dict[str, Any]] = []
         self._broken: tuple[_Turn | None, bytearray] | None = None
@@ -147,6 +148,7 @@ class Talk:
         with self._lock:
             turn, whole = self._place_of(frame)
             if turn is None:
+                self._size += len(frame.data)
                 judged = self._pieces.take(frame.to_wire())
                 self._call.gave(Judged(judged.data, _after_the_head(judged.settled)))
             else:
@@ -211,7 +213,9 @@ class Talk:
         elif self._head is not None:
             settled = _after_the_head(self._pieces.end())
             result: dict[str, Wire] = dict(self._head)
-            if self._pieces.shown:
+            if self._size > LARGEST_READ:
+                result["size"] = self._size
+            elif self._pieces.shown:
                 result["body"] = [_readable(piece) for piece in self._pieces.shown]
             if error is None or is_own:
                 call.stream_ended("closed" if is_own else "end", result, settled=settled)
