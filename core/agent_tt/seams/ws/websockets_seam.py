@@ -162,7 +162,7 @@ def _connection_lost(original: _Function) -> _Function:
     def connection_lost(connection: Any, error: BaseException | None) -> object:
         talk = _talk_of(connection)
         if talk is not None:
-            talk.ended(error, is_own=connection.recv_exc is not None)
+            talk.ended(error, is_own=isinstance(connection.recv_exc, TimeoutError))
         return original(connection, error)
 
     return connection_lost
@@ -254,6 +254,8 @@ def _connect_here(original: _Function, default: _Function) -> _Function:
             given: dict[str, Any] = {"sock": ServedSocket(talk), "proxy": None, "create_connection": create_connection}
             if uri.lower().startswith("wss:"):
                 given["ssl"] = NoTls()
+            if "unix" in options:
+                given |= {"unix": False, "path": None}
             return original(uri, **{**options, **given})
         except BaseException as error:
             talk.failed(error)
