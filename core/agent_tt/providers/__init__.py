@@ -4,6 +4,7 @@
 |---|---|
 | `provider` | what a provider is: one class that knows one wire format; what packages that bring one derive from |
 | `openai_chat`, `openai_completions`, `openai_responses` | OpenAI: three formats, which many others speak |
+| `openai_realtime` | OpenAI's conversations over a WebSocket |
 | `anthropic`, `bedrock`, `cohere`, `gemini` | one provider each |
 | `reading` | tells which provider's format a request has, and reads it and its answer, as sent or as recorded |
 | `replies` | an answer that a person changed, in its provider's format |

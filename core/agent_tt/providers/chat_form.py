@@ -52,7 +52,7 @@ def _part(part: Json, depth: int) -> str:
     kind = text(part.get("type"))
     if kind in _OMITTED:
         return ""
-    for key in ("text", "refusal", "output_text"):
+    for key in ("text", "refusal", "output_text", "transcript"):
         if isinstance(part.get(key), str):
             return text(part[key])
     if kind.endswith("tool_result") or kind == "document":

@@ -5,6 +5,7 @@ Source of the format: the API reference of OpenAI, `POST /responses`, and its cl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt.providers.chat_form import compact, note, text_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.providers.bodies import Pieces
     from agent_tt.providers.shapes import Reply
 
-__all__ = ["OpenAIResponses"]
+__all__ = ["OpenAIResponses", "messages_of", "offered_tool"]
 
 _WHOLE: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
@@ -37,6 +38,7 @@ class OpenAIResponses(Provider):
 
     PATHS = ("/responses",)
     MEASURES: ClassVar = {"/input_tokens": (frozenset({"input"}),)}
+    ENDS: ClassVar = _WHOLE | {"error"}
 
     def read_request(self, request: Request) -> ModelCall | None:
         """Read a request."""
@@ -56,8 +58,8 @@ class OpenAIResponses(Provider):
         return ModelCall(
             model=text(body.get("model")),
             streamed=boolean(body.get("stream")),
-            messages=(*system, *_messages(turns)),
-            tools=tuple(_tool(tool) for tool in dicts(body.get("tools"))),
+            messages=(*system, *messages_of(turns)),
+            tools=tuple(offered_tool(tool) for tool in dicts(body.get("tools"))),
             parameters=without(body, "model", "input", "instructions", "tools"),
             conversation=conversation,
             turns="input",
@@ -65,13 +67,20 @@ class OpenAIResponses(Provider):
             kept_key="conversation",
         )
 
+    def read_message(self, request: Request) -> ModelCall | None:
+        """Read a message over a WebSocket: a request, with a type and the stream that it is on."""
+        if text(request.body.get("type")) != "response.create":
+            return None
+        call = self.read_request(replace(request, body=without(request.body, "type", "stream_id")))
+        return None if call is None else replace(call, streamed=True)
+
     def read_answer(self, pieces: Pieces) -> ModelAnswer:
         """Read an answer: one object, or the events of a stream."""
         answer = _joined(pieces.events) if pieces.streamed else pieces.whole
         output = dicts(answer.get("output"))
         incomplete = text(mapping(answer.get("incomplete_details")).get("reason"))
         return ModelAnswer(
-            messages=tuple(_messages(output)),
+            messages=tuple(messages_of(output)),
             turns=tuple(output),
             model=text(answer.get("model")),
             finish_reason=incomplete or text(answer.get("status")),
@@ -84,7 +93,7 @@ class OpenAIResponses(Provider):
     def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
         """Read an item: a message that says that it is one, a thought, a call or its result."""
         kind = text(turn.get("type"))
-        return _messages([turn]) if kind in _ITEMS or kind.endswith(("_call", "_call_output")) else None
+        return messages_of([turn]) if kind in _ITEMS or kind.endswith(("_call", "_call_output")) else None
 
     def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
         """The instructions, or the first item where that is the system's."""
@@ -140,8 +149,8 @@ class OpenAIResponses(Provider):
         return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
-def _messages(turns: list[dict[str, Json]]) -> list[Message]:
-    """Items as messages; reasoning and calls that follow one another become one message of the model."""
+def messages_of(turns: list[dict[str, Json]]) -> list[Message]:
+    """Read items as messages; reasoning and calls that follow one another become one message of the model."""
     found: list[Message] = []
     thought = ""
     for turn in turns:
@@ -209,7 +218,8 @@ def _reasoning(turn: dict[str, Json]) -> str:
     return "\n".join(text(part.get("text")) for part in parts)
 
 
-def _tool(tool: dict[str, Json]) -> OfferedTool:
+def offered_tool(tool: dict[str, Json]) -> OfferedTool:
+    """Read a tool that is offered to the model."""
     kind = text(tool.get("type"))
     name = text(tool.get("name")) or text(tool.get("server_label")) or kind
     is_hosted = bool(kind) and not kind.startswith(_RUN_BY_THE_AGENT)

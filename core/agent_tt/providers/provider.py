@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote
 
@@ -44,11 +44,13 @@ class Request:
 
     Attributes:
         path: the path of its address, unquoted and without a slash at the end.
-        body: its body.
+        body: its body; over a WebSocket a message.
+        query: the parameters of its address, by name.
     """
 
     path: str
     body: dict[str, Json]
+    query: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def last(self) -> str:
@@ -94,6 +96,16 @@ class Provider(ABC):
     STREAM_END: ClassVar[str] = ""
     """What stands behind the last event of a stream."""
 
+    ENDS: ClassVar[frozenset[str]] = frozenset()
+    """Over a WebSocket: the `type` of the events that end an answer."""
+
+    TALKS: ClassVar[frozenset[str]] = frozenset()
+    """Over a WebSocket: the `type` of messages that ask no model and change nothing but the conversation with one."""
+
+    GATHERED: ClassVar[frozenset[str]] = frozenset()
+    """Over a WebSocket: the `type` of messages that belong to the next one that asks a model, which has them as the
+    list `said` of its body."""
+
     # ------------------------------------------------------------ reading
 
     @abstractmethod
@@ -102,6 +114,14 @@ class Provider(ABC):
 
         `ModelCall.api` is left empty: it becomes the name of the entry point.
         """
+
+    def read_message(self, request: Request) -> ModelCall | None:
+        """Read a message over a WebSocket; None where it does not ask a model, or is not in this format.
+
+        `PATHS` holds for its address, too. Its answer are the events up to one of `ENDS`.
+        """
+        del request
+        return None
 
     @abstractmethod
     def read_answer(self, pieces: Pieces) -> ModelAnswer:

@@ -12,7 +12,7 @@ import binascii
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from agent_tt.codec.wire import VALUE, envelope_type
 from agent_tt.plugins import PluginFailed, Plugins
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
 __all__ = [
-    "PROVIDERS", "answered_ids", "asked", "asked_ids", "messages_of_turn", "only_measures", "provider_of",
-    "read_answer", "recognise", "recorded_answer", "recorded_call", "results_only", "without_nulls",
+    "MESSAGE", "PROVIDERS", "answered_ids", "asked", "asked_ids", "ends_answer", "gathers", "messages_of_turn",
+    "only_measures", "provider_of", "read_answer", "recognise", "recorded_answer", "recorded_call", "results_only",
+    "talks", "without_nulls",
 ]  # fmt: skip
 
 _OURS: Final = {
     "gemini": "agent_tt.providers.gemini:Gemini",
     "openai-responses": "agent_tt.providers.openai_responses:OpenAIResponses",
+    "openai-realtime": "agent_tt.providers.openai_realtime:OpenAIRealtime",
     "anthropic": "agent_tt.providers.anthropic:Anthropic",
     "bedrock": "agent_tt.providers.bedrock:Bedrock",
     "cohere": "agent_tt.providers.cohere:Cohere",
@@ -45,6 +47,9 @@ _OURS: Final = {
     "openai-completions": "agent_tt.providers.openai_completions:OpenAICompletions",
 }
 """Ours, those whose form is the most particular first."""
+
+MESSAGE: Final = "SEND"
+"""In the place of a method: a message over a WebSocket."""
 
 _FIRST_ERROR: Final = 400
 P = ParamSpec("P")
@@ -98,12 +103,12 @@ def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json)
     """Read the model call that a request makes; None where it asks no model. Never raises, whatever the body is.
 
     Args:
-        method: the request's method.
+        method: the request's method; `MESSAGE` of a message over a WebSocket.
         url: its whole address, or just the path.
         headers: its headers.
         body: its body as sent, or as parsed JSON.
     """
-    if method.upper() != "POST":
+    if method.upper() not in ("POST", MESSAGE):
         return None
     path = _path_of(url)
     request: Request | None = None
@@ -114,11 +119,33 @@ def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json)
             parsed = _parsed_body(body, headers)
             if not isinstance(parsed, dict):
                 return None
-            request = Request(path, parsed)
-        call = asked(provider.read_request, request)
+            request = Request(path, parsed, dict(parse_qsl(urlsplit(url).query)))
+        call = asked(provider.read_message if method.upper() == MESSAGE else provider.read_request, request)
         if isinstance(call, ModelCall):
             return replace(call, api=name, model=call.model or request.hosted_model)
     return None
+
+
+def talks(url: str, event: Mapping[str, Json]) -> bool:
+    """Whether a message over a WebSocket changes nothing but the conversation with a model. Never raises."""
+    return any(text(event.get("type")) in provider.TALKS for provider in _providers_at(url))
+
+
+def gathers(url: str, event: Mapping[str, Json]) -> bool:
+    """Whether a message over a WebSocket belongs to the next one that asks a model. Never raises."""
+    return any(text(event.get("type")) in provider.GATHERED for provider in _providers_at(url))
+
+
+def _providers_at(url: str) -> list[Provider]:
+    path = _path_of(url)
+    is_ours = path.endswith(_ends_of_ours()[0])
+    found = PROVIDERS.all() if is_ours else PROVIDERS.others()
+    return [provider for _, provider in found if path.endswith(provider.PATHS)]
+
+
+def ends_answer(call: ModelCall, event: Mapping[str, Json]) -> bool:
+    """Whether a model's answer over a WebSocket is over with this event."""
+    return text(event.get("type")) in provider_of(call).ENDS
 
 
 def only_measures(method: str, url: str, headers: Headers, body: bytes | str | Json) -> bool:
@@ -238,13 +265,13 @@ def recorded_answer(call: ModelCall, result: Wire) -> ModelAnswer:
     Args:
         call: what `recorded_call` said of the request.
         result: `{"status", "headers", "body"}`; the body is JSON where it was (a list is that of a stream's pieces),
-            else text or bytes.
+            else text or bytes. Over a WebSocket it is `{"body"}`, the events.
     """
     answer = mapping(result)
-    status, headers = count(answer.get("status")), mapping(answer.get("headers"))
-    if status is None:
+    status, headers, given = count(answer.get("status")), mapping(answer.get("headers")), answer.get("body")
+    if status is None and not isinstance(given, list):
         return ModelAnswer(model=call.model)
-    given = answer.get("body")
+    status = status or 0
     body = _bytes_of(given) if given is not None else b""  # none where the agent left before it came
     if body is None:
         pieces = Pieces(tuple(given), streamed=True) if isinstance(given, list) else Pieces((given,))

@@ -154,6 +154,13 @@ def plan_resume(source: RunSource, run: Run) -> ResumePlan:
             f"{run.name} broke off inside an MCP session, and what its server knew is gone with it",
             hint="fork it instead, or run it again",
         )
+    connection = next((call for call in waiting if call.facts.connection), None)
+    if connection is not None:
+        where = connection.name.partition(" ")[2]
+        raise UsageError(
+            f"{run.name} broke off while it was connected to {where}, and such a connection cannot be gone on with",
+            hint="fork it instead, or run it again",
+        )
     known = decided_before(run)
     unknown = [call for call in waiting if place_of(call) not in known and _is_unknown(call, past)]
     gave = {(call.kind, call.name): call.result for call, _ in past.calls if call.status == "ok"}

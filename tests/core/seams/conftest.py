@@ -57,6 +57,10 @@ def seam_functions() -> dict[str, object]:
         "http.client": [f"HTTPConnection.{name}" for name in ("endheaders", "send", "getresponse", "close")],
         "aiohttp.connector": ["BaseConnector.connect"],
         "aiohttp.client_reqrep": ["ClientRequest.send"],
+        "websockets.asyncio.client": ["connect.create_connection", "ClientConnection.process_event"],
+        "websockets.asyncio.connection": ["Connection.send", "Connection.connection_lost"],
+        "websockets.sync.client": ["ClientConnection.process_event", "ClientConnection.handshake"],
+        "websockets.sync.connection": ["Connection.send", "Connection.close_socket"],
         "aiohttp.client_proto": ["ResponseHandler.data_received", "ResponseHandler.connection_lost"],
     }
     found: dict[str, object] = {}

@@ -172,6 +172,12 @@ class MadeUp:
     async def turn(self, index: int = 0) -> None:
         """It is there at once."""
 
+    def wait_for_all(self) -> None:
+        """There is no other."""
+
+    async def turn_after_all(self) -> None:
+        """There is no other."""
+
     def leave(self, index: int) -> None:
         """Nobody else waits for what is left."""
 

@@ -98,6 +98,7 @@ class CallFacts(Facts):
     args_after = Fact(OBJECT, "arguments that the function changed in place, as they were when it returned")
     cancelled = Flag("the agent stopped waiting for it")
     interrupted = Flag("the agent made it because it was interrupted")
+    connection = Flag("its pieces are what the other side of a connection says until that is over, asked or unasked")
     closed_in_turn = Flag("of an answer in pieces that the agent left: a coroutine waited until it was closed")
     lane_unsure = Fact(TEXT, "why another lane may make this call in another run of the program")
     pace = Fact(

@@ -86,6 +86,12 @@ class Served(Protocol):
     async def turn(self, index: int = 0) -> None:
         """As `wait`, for a coroutine: the event loop goes on meanwhile."""
 
+    def wait_for_all(self) -> None:
+        """Block this thread until all that is recorded has been given out, or nothing else can happen."""
+
+    async def turn_after_all(self) -> None:
+        """As `wait_for_all`, for a coroutine."""
+
     def leave(self, index: int) -> None:
         """The agent takes no piece from `index` on: nobody waits for them any more. Safe in finalizers."""
 

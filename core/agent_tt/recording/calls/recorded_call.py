@@ -267,6 +267,12 @@ class RecordedCall:
             self._is_over = True
             raise
 
+    def stands(self) -> None:
+        """It is the opening of a connection, which is open now: the step that it made for itself is over."""
+        if self._owns_step:
+            self._owns_step = False
+            self._step.close(None)
+
     def kept(self) -> list[Wire]:
         """The pieces that it gave, as they are kept. No more may follow."""
         if self._pieces is None:

@@ -91,6 +91,16 @@ class Answer:
             raise self._replay.gone(self._entry)
         self._replay.check()
 
+    def wait_for_all(self) -> None:
+        """See `agent_tt.recording.calls.answers.Served`."""
+        self._replay.turns.wait_for_all()
+        self._replay.check()
+
+    async def turn_after_all(self) -> None:
+        """As `wait_for_all`, for a coroutine."""
+        await self._replay.turns.turn_after_all()
+        self._replay.check()
+
     def leave(self, index: int) -> None:
         """Take no piece from `index` on."""
         self._replay.turns.drop(*(number for number in self._entry.turns[index:] if number is not None))

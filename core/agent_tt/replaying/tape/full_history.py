@@ -6,7 +6,7 @@ it did up to its fork step are its parent's rows, and so on up to a run that was
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.protocols import check_count, check_proven, check_shown
@@ -86,7 +86,8 @@ def read_calls(source: RunSource, run: Run, *, from_step: int = 0) -> list[tuple
 def calls_until(source: RunSource, run: Run, last: int, *, first: int = 1) -> list[tuple[Call, Sequence[Delivery]]]:
     """The calls of the steps up to `last` that do not follow from a later step.
 
-    A step may be open while later ones are taken inside it. What a lane does in it afterwards follows from those.
+    A step may be open while later ones are taken inside it. What a lane does in it afterwards follows from those. A
+    connection may be open, too: what its other side says once the next step has begun may follow from that.
 
     Args:
         source: where the run lies.
@@ -99,7 +100,9 @@ def calls_until(source: RunSource, run: Run, last: int, *, first: int = 1) -> li
     """
     check_proven(source, run)
     steps = source.steps(run.id, first, last + 1)
-    calls = without_repeats(run, _calls(source, run, steps))
+    after = source.steps(run.id, last + 1, last + 2)
+    over = after[0].started_us if after else None
+    calls = [_until(over, call, said) for call, said in without_repeats(run, _calls(source, run, steps))]
     later = _begun_meanwhile(source, run, steps, last)
     if not later:
         return calls
@@ -108,6 +111,14 @@ def calls_until(source: RunSource, run: Run, last: int, *, first: int = 1) -> li
         for call in source.calls(run.id, step.number) if step.calls else ():
             cuts[call.lane] = min(call.lane_seq, cuts.get(call.lane, call.lane_seq))
     return [pair for pair in calls if pair[0].lane not in cuts or pair[0].lane_seq < cuts[pair[0].lane]]
+
+
+def _until(over: int | None, call: Call, said: Sequence[Delivery]) -> tuple[Call, Sequence[Delivery]]:
+    """A connection as it stood at the moment `over`, with what its other side had said; any other call as it is."""
+    if not (call.facts.connection and said):
+        return call, said
+    before = tuple(piece for piece in said if over is None or piece.at_us is None or piece.at_us < over)
+    return (replace(call, status="ok") if call.status == "pending" else call), before
 
 
 def _begun_meanwhile(source: RunSource, run: Run, steps: Sequence[Step], last: int) -> list[Step]:

@@ -237,10 +237,10 @@ def open_wire_exchange(request: HttpRequest, *, is_awaited: bool) -> WireExchang
 
 
 def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
-    asked, model_call = _question(request)
-    changed = None if model_call is None else _amended(request, asked, model_call)
+    asked, model_call = asked_of(request)
+    changed = None if model_call is None else amended(request, asked, model_call)
     if changed is not None:
-        asked, model_call = _question(changed)
+        asked, model_call = asked_of(changed)
     begun = begin_exchange(asked, can_wait=is_awaited)
     if begun is None:
         return None
@@ -254,7 +254,7 @@ def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
     return exchange
 
 
-def _amended(request: HttpRequest, asked: Asked, call: ModelCall) -> HttpRequest | None:
+def amended(request: HttpRequest, asked: Asked, call: ModelCall) -> HttpRequest | None:
     """What a fork's edits make of a request to a model; None where they leave it as it is."""
     edits, scope = SESSION.chain.edit_request, here()
     if not edits:
@@ -266,7 +266,7 @@ def _amended(request: HttpRequest, asked: Asked, call: ModelCall) -> HttpRequest
     return None if changed is None else request.with_body(*changed)
 
 
-def _question(request: HttpRequest) -> tuple[Asked, ModelCall | None]:
+def asked_of(request: HttpRequest) -> tuple[Asked, ModelCall | None]:
     """The question that a request is; a model call where it asks a model."""
     asked = question_of(request)
     model_call = recognise(request.method, request.url, request.headers, asked.args["body"])

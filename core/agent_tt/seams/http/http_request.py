@@ -41,7 +41,7 @@ IDEMPOTENCY_KEY: Final = "idempotency-key"
 _FRAMING: Final = frozenset({"content-length", "content-encoding", "transfer-encoding"})
 """Headers that say how a body is sent; another body has others."""
 
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 @dataclass(frozen=True, slots=True)

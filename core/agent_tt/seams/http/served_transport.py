@@ -21,7 +21,49 @@ class Receiver(Protocol):
         """Hear that no more will come."""
 
 
-class ServedTransport(asyncio.Transport):
+class QuietTransport(asyncio.Transport):
+    """A transport without a network; what is read and written is for its subclasses to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self._may_read = asyncio.Event()
+        self._may_read.set()
+        self._is_closed = False
+
+    def is_closing(self) -> bool:
+        """Whether it is closed."""
+        return self._is_closed
+
+    def abort(self) -> None:
+        """As `close`: there is nothing to flush."""
+        self.close()
+
+    def pause_reading(self) -> None:
+        """The reader has enough for now."""
+        self._may_read.clear()
+
+    def resume_reading(self) -> None:
+        """The reader wants more."""
+        self._may_read.set()
+
+    def is_reading(self) -> bool:
+        """Whether bytes may be handed out."""
+        return self._may_read.is_set()
+
+    def get_extra_info(self, _name: str, default: Any = None) -> Any:
+        """Nothing is known: there is no socket."""
+        return default
+
+    def get_write_buffer_size(self) -> int:
+        """Nothing waits to be written."""
+        return 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Nothing is ever held back."""
+
+
+class ServedTransport(QuietTransport):
     """What is written is swallowed; `start` begins to hand out the answer.
 
     Args:
@@ -35,10 +77,6 @@ class ServedTransport(asyncio.Transport):
         self._receiver = receiver
         self._answer = answer
         self._refuse = refuse
-        self._loop = asyncio.get_running_loop()
-        self._may_read = asyncio.Event()
-        self._may_read.set()
-        self._is_closed = False
         self._feeding: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -86,10 +124,6 @@ class ServedTransport(asyncio.Transport):
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         """Swallow all of it."""
 
-    def is_closing(self) -> bool:
-        """Whether it is closed."""
-        return self._is_closed
-
     def close(self) -> None:
         """The agent wants no more. Its protocol is told later, as by a real connection."""
         if self._is_closed:
@@ -100,30 +134,3 @@ class ServedTransport(asyncio.Transport):
         self._answer.leave()
         if not self._loop.is_closed():
             self._loop.call_soon(self._receiver.connection_lost, None)
-
-    def abort(self) -> None:
-        """As `close`: there is nothing to flush."""
-        self.close()
-
-    def pause_reading(self) -> None:
-        """The reader has enough for now."""
-        self._may_read.clear()
-
-    def resume_reading(self) -> None:
-        """The reader wants more."""
-        self._may_read.set()
-
-    def is_reading(self) -> bool:
-        """Whether bytes may be handed out."""
-        return self._may_read.is_set()
-
-    def get_extra_info(self, _name: str, default: Any = None) -> Any:
-        """Nothing is known: there is no socket."""
-        return default
-
-    def get_write_buffer_size(self) -> int:
-        """Nothing waits to be written."""
-        return 0
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Nothing is ever held back."""

@@ -71,8 +71,9 @@ def raw_lines(exchange: Exchange, columns: int, glyphs: Glyphs, toggled: Contain
     """Both sides as they were recorded, each folded at first."""
     asked = f"{exchange.method} {exchange.address}"
     yield from _raw("request", asked, exchange.sent_headers, exchange.asked, columns, glyphs, toggled)
-    if exchange.status is not None:
-        yield from _raw("answer", str(exchange.status), exchange.headers, exchange.answered, columns, glyphs, toggled)
+    if exchange.status is not None or exchange.answered is not None:  # what comes over a WebSocket has no status
+        status = "" if exchange.status is None else str(exchange.status)
+        yield from _raw("answer", status, exchange.headers, exchange.answered, columns, glyphs, toggled)
 
 
 def _raw(

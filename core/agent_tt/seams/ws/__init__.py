@@ -1,0 +1,9 @@
+"""WebSockets: connections whose messages are recorded, or answered from a recording.
+
+| module | what it knows |
+|---|---|
+| `frames` | messages as a recording keeps them, and the few bytes that a server says |
+| `talk` | one connection: whose row each message is in, and what a recording says in the server's place |
+| `lines` | what a library reads from in place of a network |
+| `websockets_seam` | where the clients of `websockets` meet the network |
+"""

@@ -1,0 +1,64 @@
+"""Messages over WebSockets that ask a model, and what comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_tt.providers.reading import MESSAGE, ends_answer, gathers, recognise, recorded_answer, talks
+from agent_tt.providers.shapes import Asked
+
+REALTIME = "wss://api.openai.com/v1/realtime?model=gpt-realtime"
+RESPONSES = "wss://api.openai.com/v1/responses"
+CREATE = {"type": "response.create"}
+
+
+def test_an_answer_that_is_spoken_is_read_by_its_transcript():
+    call = recognise(MESSAGE, REALTIME, {}, {**CREATE, "response": {"instructions": "Sing."}})
+    assert call is not None
+    assert (call.api, call.model, call.system) == ("openai-realtime", "gpt-realtime", "Sing.")
+    spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_audio", "transcript": "La."}]}
+    done = {"type": "response.done", "response": {"id": "r", "status": "completed", "output": [spoken]}}
+    answer = recorded_answer(call, {"body": [{"type": "response.created"}, done]})
+    assert (answer.messages[0].text, answer.finish_reason, answer.id) == ("La.", "completed", "r")
+    assert ends_answer(call, done)
+    assert not ends_answer(call, {"type": "response.output_item.done"})
+
+
+def test_of_an_answer_that_broke_off_the_items_that_were_complete_are_read():
+    call = recognise(MESSAGE, REALTIME, {}, CREATE)
+    assert call is not None
+    item = {"type": "function_call", "call_id": "c", "name": "look", "arguments": '{"n": 1}'}
+    answer = recorded_answer(call, {"body": [{"type": "response.output_item.done", "item": item}]})
+    assert answer.messages[0].calls == (Asked("c", "look", {"n": 1}),)
+    failed = recorded_answer(call, {"body": [{"type": "error", "error": {"message": "no session"}}]})
+    assert failed.error == "no session"
+
+
+def test_responses_are_asked_with_a_type_and_a_stream_beside_the_request():
+    body = {**CREATE, "stream_id": "s", "model": "gpt-5", "input": "Hi"}
+    call = recognise(MESSAGE, RESPONSES, {}, body)
+    assert call is not None
+    assert (call.model, call.streamed, call.messages[0].text) == ("gpt-5", True, "Hi")
+    assert "type" not in call.parameters
+    assert recognise(MESSAGE, RESPONSES, {}, {**body, "type": "response.steer"}) is None
+    assert recognise("POST", REALTIME, {}, body) is None
+
+
+@pytest.mark.parametrize("event", [{}, {"type": 1}, {"type": ["session.update"]}, {"type": "response.create"}])
+def test_what_is_no_part_of_a_conversation_is_a_message_like_any_other(event):
+    assert not talks(REALTIME, event)
+    assert not gathers(REALTIME, event)
+
+
+def test_parts_of_a_conversation_are_known_by_address_and_type():
+    assert talks(REALTIME, {"type": "input_audio_buffer.append"})
+    assert not gathers(REALTIME, {"type": "input_audio_buffer.append"})
+    assert gathers(REALTIME, {"type": "session.update"})
+    assert not talks("wss://elsewhere.test/chat", {"type": "session.update"})
+
+
+@pytest.mark.parametrize("said", [None, 3, "x", [None, {"item": 4}, {"session": [1]}], {"item": {}}])
+def test_messages_that_are_anything_are_read_without_an_error(said):
+    call = recognise(MESSAGE, REALTIME, {}, {**CREATE, "response": said, "said": said})
+    assert call is not None
+    assert recorded_answer(call, {"body": [said, {"type": "response.done", "response": said}]}).error == ""

@@ -1,0 +1,126 @@
+"""A WebSocket that was open where a fork begins: it is served up to there, and lost where more is wanted of it."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.core.reentering.support import Project
+from tests.core.seams.talking import Talking, echoing
+from tests.core.seams.test_seams_openai_websockets import responses
+
+import agent_tt
+from agent_tt.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.warm
+
+CHAT = """
+import os
+import signal
+
+import agent_tt
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+state = {"heard": [], "lost": []}
+with agent_tt.record("chat", state=state) as run:
+    connection = connect(URL)
+    for n in range(4):
+        with run.step("say"):
+            try:
+                connection.send(f"word {n}")
+            except ConnectionClosed as error:
+                state["lost"].append(str(error.__cause__))
+                connection = connect(URL)
+                connection.send(f"again {n}")
+            state["heard"].append(connection.recv())
+            if n == 1 and os.path.exists("kill"):
+                os.unlink("kill")
+                os.kill(os.getpid(), signal.SIGKILL)
+    connection.close()
+"""
+"""One connection that is opened before the first step of its loop, and used in each."""
+
+
+@pytest.fixture
+def echo() -> Iterator[Talking]:
+    server = Talking(echoing)
+    yield server
+    server.stop()
+
+
+def source(echo: Talking) -> str:
+    return CHAT.replace("URL", repr(echo.url))
+
+
+def test_what_is_sent_after_the_step_is_denied_and_goes_nowhere(echo: Talking, tmp_path: Path):
+    project = Project(tmp_path)
+    run = project.record(source(echo))
+    assert echo.heard == [f"word {n}" for n in range(4)]
+    fork = project.forked("chat", 3)
+    assert (fork.status, fork.error is not None and fork.error.short.partition(":")[0]) == ("failed", "ToolDenied")
+    assert len(echo.heard) == 4
+    assert echo.count == 1
+    assert run.steps == 5  # connecting is a step of its own, and over when that is done
+    project.check_replay(fork)
+
+
+def test_a_connection_is_lost_where_the_fork_goes_on(echo: Talking, tmp_path: Path):
+    project = Project(tmp_path)
+    project.record(source(echo))
+    fork = project.forked("chat", 3, policy={"SEND *": "live"})
+    state: Any = project.state(fork)
+    assert fork.status == "succeeded", fork.error
+    assert state["heard"] == ["word 0", "word 1", "again 2", "word 3"]
+    assert "opened in the recording" in state["lost"][0]
+    assert echo.heard[4:] == ["again 2", "word 3"]
+    echo.stop()
+    project.check_replay(fork)
+
+
+def test_a_run_that_broke_off_while_connected_is_not_resumed_but_forked(echo: Talking, tmp_path: Path):
+    project = Project(tmp_path)
+    project.write(source(echo))
+    project.put("kill", "")
+    project.run(exit_code=-signal.SIGKILL)
+    with pytest.raises(UsageError, match=r"broke off while it was connected to ws://127.0.0.1"):
+        agent_tt.resume("chat", store=project.store_path)
+    fork = project.forked("chat", 2, policy={"SEND *": "live"})
+    assert fork.status == "succeeded", fork.error
+    assert echo.heard == ["word 0", "word 1", "again 1", "word 2", "word 3"]
+
+
+ASKS = """
+import agent_tt
+import openai
+
+state = {"said": []}
+with agent_tt.record("asks", state=state) as run:
+    client = openai.OpenAI(api_key="none", base_url=URL.replace("ws:", "http:"), websocket_base_url=URL)
+    with client.responses.connect() as connection:
+        with run.step("ask"):
+            connection.response.create(model="gpt-5", input="Where is order 7?")
+            for event in connection:
+                if event.type == "response.completed":
+                    state["said"].append(event.response.output_text)
+                    break
+"""
+
+
+def test_the_answer_of_a_model_over_a_websocket_is_edited(tmp_path: Path):
+    server = Talking(responses)
+    try:
+        project = Project(tmp_path)
+        run = project.record(ASKS.replace("URL", repr(server.url)))
+    finally:
+        server.stop()
+    assert project.state(run) == {"said": ["It is on its way."]}
+    fork = project.forked("asks", answers={"2": "It is lost."})
+    assert (fork.status, project.state(fork)) == ("succeeded", {"said": ["It is lost."]}), fork.error
+    assert server.count == 1
+    project.check_replay(fork)
