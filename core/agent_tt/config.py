@@ -13,6 +13,7 @@
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.rules` |
 | `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
+| `redact` | `personal` or `strict`, or a table of `profile`, `fields` and `allow`; see `agent_tt.redaction.rules` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from agent_tt.errors import UsageError
+from agent_tt.redaction.rules import Rules, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +48,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "effects"),
+    *("on_store_error", "redaction", "redact", "effects"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -93,7 +95,7 @@ class Config:
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
-        redaction: Patterns by name of what else is secret.
+        redaction: What else is secret.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
 
@@ -107,7 +109,7 @@ class Config:
     checkpoints: str | None = None
     on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
-    redaction: Mapping[str, str] = field(default_factory=dict)
+    redaction: Rules = field(default_factory=Rules)
     search_index: bool | None = None
 
 
@@ -164,7 +166,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         checkpoints=strong.checkpoints or weak.checkpoints,
         on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
-        redaction={**weak.redaction, **strong.redaction},
+        redaction=weak.redaction.joined(strong.redaction),
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
 
@@ -276,7 +278,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         checkpoints=_text(table, "checkpoints", path),
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
-        redaction=_patterns(table["redaction"], path) if "redaction" in table else {},
+        redaction=_rules(table, path),
         search_index=_truth(table, "search_index", path),
     )
 
@@ -340,16 +342,9 @@ def _tool_effects(value: object, where: str) -> dict[str, ToolEffect]:
     return value
 
 
-def _patterns(value: object, path: Path) -> dict[str, str]:
-    from agent_tt.redaction.own import check_patterns
-
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise UsageError(
-            f"{path}: redaction must be a table of patterns by name",
-            hint="For example redaction = { customer = 'KD-[0-9]{6}' }.",
-        )
-    check_patterns(value, f"{path}: redaction")
-    return value
+def _rules(table: Mapping[str, object], path: Path) -> Rules:
+    patterns = patterns_of(table.get("redaction", {}), f"{path}: redaction")
+    return Rules.read(table.get("redact"), f"{path}: redact").joined(Rules(patterns=patterns))
 
 
 def _names(value: object, path: Path) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.marks import (
     JWT_START,
     MARK,
@@ -142,11 +143,17 @@ def replaced(text: str, spans: list[Span], hide: Hide) -> str:
     if not spans:
         return text
     parts, at = [], 0
-    for start, end, quote in spans:
-        secret = text[start:end]
-        parts += [text[at:start], hide(secret) if quote is None else _hidden_number(secret, quote, hide)]
-        at = end
+    for span in spans:
+        secret = text[span.start : span.end]
+        parts += [text[at : span.start], _hidden(secret, span, hide)]
+        at = span.end
     return "".join([*parts, text[at:]])
+
+
+def _hidden(secret: str, span: Span, hide: Hide) -> str:
+    if span.quote is not None:
+        return _hidden_number(secret, span.quote, hide)
+    return KEYED.mark(span.kind, secret) if span.kind else hide(secret)
 
 
 def _hidden_number(number: str, quote: str, hide: Hide) -> str:

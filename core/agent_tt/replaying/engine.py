@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
-from agent_tt.recording.runs.kept_patterns import use_patterns_of
+from agent_tt.recording.runs.kept_patterns import use_rules_of
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answers.answer import Answer
 from agent_tt.replaying.answers.turns import Turns
@@ -103,7 +103,7 @@ class Replay:
         self.is_halted = False
         self.is_amended = False
         self._whole = whole
-        use_patterns_of(tape.run.metadata)
+        use_rules_of(tape.run.metadata, tape.place, tape.marks_brought())
         self._matching = Matching(tape)
         self._lock = threading.RLock()  # reentrant: the garbage collector may finish an agent's generators inside it
         self._findings: list[Finding] = []

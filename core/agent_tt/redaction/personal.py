@@ -1,0 +1,286 @@
+"""Personal data in texts: what the profiles `personal` and `strict` find by its form.
+
+| word of the mark | what it is | how it is told |
+|---|---|---|
+| `mail` | e-mail address | RFC 5321 §4.1.2 without quoted names |
+| `phone` | telephone number with its country, or as in North America | `phonenumbers`: what each country gives out |
+| `card` | payment card | ranges of the issuers and their lengths, ISO/IEC 7812-1 checksum |
+| `iban` | account | ISO 13616: length and form of the country, checksum |
+| `id` | number that a state gives a person | `stdnum`: form, date and checksum; the ranges of US SSNs |
+| `ip` | address of a machine, `strict` alone | RFC 4291, RFC 791; loopback and masks stay |
+
+A text is searched for few things that all of them hold; what is found is put to the check of its kind. A number whose
+check proves little counts only where a word near it says what it is. Each pattern has an end and nothing in it can be
+tried in two ways, so a text takes time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from agent_tt.redaction.spans import Span, quote_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["is_personal_number", "open_from", "personal_in"]
+
+_B: Final = r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))"
+"""Where a number may begin: also after the end of a line, as JSON writes it."""
+_E: Final = r"(?![A-Za-z0-9_])(?!\.\d)"
+
+# ---------------------------------------------------------------- e-mail
+
+_MAIL: Final = re.compile(
+    r"(?:[A-Za-z0-9_+'-]|\.(?=[A-Za-z0-9_+'%-])|%2[Bb]){1,64}(?:@|%40)"
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})(?![A-Za-z0-9-])"
+)
+_NO_MAIL: Final = re.compile(r"@|%40|git@[\w.-]{1,64}:|[^@]{1,64}@\dx\.(?:png|jpe?g|gif|webp|svg)")
+"""What only looks like one: the address of a repository, a picture for a screen (`icon@2x.png`)."""
+_ESCAPED: Final = {"\\": 1, "%": 2}
+"""What an escape that ends right before an address takes of it: `\\nann@…`, `%20ann%40…`."""
+_LONGEST_MAIL: Final = 330
+_OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+'@:-"
+
+# ---------------------------------------------------------------- numbers
+
+_RUN: Final = re.compile(r"(?:\+|%2[Bb]|\()?\d(?:[ ().\-/]{0,2}\d){6,}")
+"""Digits, with what may part them: where telephone numbers, cards and most other numbers stand."""
+_CARD: Final = re.compile(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
+_CARDS: Final = (
+    ((14,), r"3(?:0[0-5]|[689])"),
+    ((15,), r"3[47]"),
+    ((16,), r"5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|6(?:011|4[4-9]|5)|35(?:2[89]|[3-8])|62|81|50|5[6-9]|220"),
+    ((16, 19), r"4"),
+)
+"""Lengths and first digits of what issuers give out."""
+_STAND_IN: Final = re.compile(r"10{8,18}")
+"""What stands for such a number where a number has to stand: handed on, it counts as one."""
+_SHORTEST_CARD: Final = 14
+_LEAST_NUMBER: Final = 10**10
+_WORLD: Final = re.compile(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
+_AMERICA: Final = re.compile(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
+_SHORTEST_PHONE: Final = 8
+
+
+class _Number(NamedTuple):
+    """A number that a state gives: its form, what checks it, and the words near it where that proves too little."""
+
+    pattern: re.Pattern[str]
+    modules: tuple[str, ...]
+    near: re.Pattern[str] | None = None
+
+
+def _number(pattern: str, modules: str, near: str = "") -> _Number:
+    return _Number(
+        re.compile(f"{_B}(?:{pattern}){_E}"),
+        tuple(modules.split()),
+        re.compile(rf"(?<![a-z])(?:{near})", re.IGNORECASE) if near else None,
+    )
+
+
+_NUMBERS: Final = (
+    _number(r"\d{3}-\d{2}-\d{4}", "us.ssn"),
+    _number(r"\d{11}", "pl.pesel de.idnr be.nn no.fodselsnummer"),
+    _number(r"\d\d \d{3} \d{3} \d{3}", "de.idnr"),
+    _number(r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d", "be.nn"),
+    _number(r"[12] ?\d\d ?\d\d ?\d\d ?\d{3} ?\d{3} ?\d\d", "fr.nir"),
+    _number(r"\d{6}/\d{3,4}", "cz.rc"),
+    _number(r"756\.\d{4}\.\d{4}\.\d\d|756\d{10}", "ch.ssn"),
+    _number(r"\d{6}[-+]\d{4}", "se.personnummer", r"person|pnr"),
+    _number(r"\d{6}-?\d{4}", "dk.cpr", r"cpr|person"),
+    _number(r"\d{9}", "nl.bsn", r"bsn|burgerservice|sofi"),
+    _number(r"\d{3} ?\d{3} ?\d{4}", "gb.nhs", r"nhs"),
+)
+"""Numbers of digits alone."""
+_LETTERED: Final = (
+    _number(r"\d{8}-?[A-Z]", "es.dni"),
+    _number(r"[XYZ]-?\d{7}-?[A-Z]", "es.nie"),
+    _number(r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale"),
+    _number(r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu"),
+)
+_NEAR: Final = 40
+"""Characters before a number in which the word stands that says what it is."""
+_MAY_BE_LETTERED: Final = re.compile(r"\d{6}|[A-Z]{2}\d\d|[XYZ]-?\d")
+_IBAN: Final = re.compile(rf"{_B}[A-Z]{{2}}\d\d(?:[ -]?[A-Z0-9]){{11,30}}")
+
+# ---------------------------------------------------------------- addresses of machines
+
+_IP4: Final = re.compile(rf"{_B}(?:\d{{1,3}}\.){{3}}\d{{1,3}}{_E}")
+_IP6: Final = re.compile(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]{0,38}[0-9A-Fa-f]{3})[0-9A-Fa-f:]{5,39}(?![A-Za-z0-9_:])")
+_LEAST_COLONS: Final = 3
+
+_DIGITS_BEGUN: Final = re.compile(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
+_LONGEST_DIGITS: Final = 64
+
+
+def personal_in(text: str, *, is_strict: bool) -> Iterator[Span]:
+    """Yield where personal data stands in a text.
+
+    Args:
+        text: any text, also JSON or a piece of some.
+        is_strict: whether addresses of machines count.
+    """
+    if "@" in text or "%40" in text:
+        yield from _mails(text)
+    for run in _RUN.finditer(text):
+        yield from _in_digits(text, *run.span())
+    if _MAY_BE_LETTERED.search(text) is not None:
+        yield from _ibans(text)
+        for number in _LETTERED:
+            yield from _states(text, number, 0, len(text))
+    if is_strict:
+        yield from _machines(text)
+
+
+def open_from(text: str) -> int:
+    """The first place of a text from which more of it may still make personal data; its length where there is none.
+
+    Args:
+        text: the text so far.
+    """
+    tail = text[-_LONGEST_MAIL:]
+    mail = len(text) - len(tail) + len(tail.rstrip(_OF_MAIL))
+    digits = _DIGITS_BEGUN.search(text, max(0, len(text) - _LONGEST_DIGITS))
+    return mail if digits is None else min(mail, digits.start())
+
+
+def is_personal_number(number: int) -> bool:
+    """Whether a number is that of a payment card, or one that a state gives."""
+    return number >= _LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text)), None) is not None
+
+
+def _is_card(digits: str) -> bool:
+    if len(digits) >= _SHORTEST_CARD and _STAND_IN.fullmatch(digits):
+        return True
+    fits = any(len(digits) in sizes and re.match(first, digits) for sizes, first in _CARDS)
+    return fits and bool(_module("luhn").is_valid(digits))
+
+
+def _mails(text: str) -> Iterator[Span]:
+    for match in _MAIL.finditer(text):
+        start, end = match.span()
+        start += _ESCAPED.get(text[start - 1 : start], 0) if start else 0
+        if _NO_MAIL.match(text, start) is None:
+            yield Span(start, end, kind="mail")
+
+
+def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
+    for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
+        yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
+    for number in _NUMBERS:
+        yield from _states(text, number, start, end)
+    for world in _WORLD.finditer(text, max(0, start - 1), end):
+        last = _end_of_phone(world[0])
+        if last:
+            yield Span(world.start(), world.start() + last, kind="phone")
+    for america in _each(_AMERICA, text, start, end, lambda match: _is_valid_phone(match[0], "US")):
+        yield Span(*america.span(), kind="phone")
+
+
+def _each(
+    pattern: re.Pattern[str], text: str, start: int, end: int, is_one: Callable[[re.Match[str]], bool]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches that are one; after one that is none the search goes on within it."""
+    end = min(len(text), end + 2)  # what stands behind it tells whether it ends there
+    match = pattern.search(text, start, end)
+    while match is not None:
+        if is_one(match):
+            yield match
+            start = match.end()
+        else:
+            start = match.start() + 1
+        match = pattern.search(text, start, end)
+
+
+def _states(text: str, number: _Number, start: int, end: int) -> Iterator[Span]:
+    def is_one(match: re.Match[str]) -> bool:
+        if number.near is not None and number.near.search(text, max(0, match.start() - _NEAR), match.start()) is None:
+            return False
+        return _STAND_IN.fullmatch(match[0]) is not None or any(
+            _module(name).is_valid(match[0]) for name in number.modules
+        )
+
+    for match in _each(number.pattern, text, start, end, is_one):
+        yield Span(*match.span(), quote_of(text, *match.span()), kind="id")
+
+
+def _ibans(text: str) -> Iterator[Span]:
+    at = 0
+    while (match := _IBAN.search(text, at)) is not None:
+        at = match.start() + 1
+        places = [place for place, letter in enumerate(match[0]) if letter.isalnum()]
+        for count in range(len(places), 14, -1):  # words in capitals may follow
+            end = match.start() + places[count - 1] + 1
+            if _module("iban").is_valid(text[match.start() : end], check_country=False):
+                yield Span(match.start(), end, kind="iban")
+                at = end
+                break
+
+
+def _end_of_phone(text: str) -> int:
+    """How much of a text is a telephone number with its country; 0 where none of it is.
+
+    The longest that a country gives out, else the longest that it could: other digits may follow.
+    """
+    places = [place + 1 for place, letter in enumerate(text) if letter.isdigit()]
+    sizes = [
+        size for count, size in enumerate(places, 1) if count >= _SHORTEST_PHONE and not text[size : size + 1].isdigit()
+    ][::-1]
+    if "." in text and text.count(".") < 2:  # +1.23456789 is a number
+        return 0
+    plain = text.replace("%2B", "+").replace("%2b", "+")
+    plain = f"+{plain[2:]}" if plain.startswith("00") else plain
+    cut = len(text) - len(plain)
+    valid = next((size for size in sizes if _is_valid_phone(plain[: size - cut], None)), 0)
+    if valid or text.startswith("00"):
+        return valid
+    return next((size for size in sizes if _is_possible_phone(plain[: size - cut])), 0)
+
+
+def _is_valid_phone(text: str, region: str | None) -> bool:
+    return _phone(text, region, "is_valid_number")
+
+
+def _is_possible_phone(text: str) -> bool:
+    return _phone(text, None, "is_possible_number")
+
+
+def _phone(text: str, region: str | None, check: str) -> bool:
+    library = _library("phonenumbers")
+    try:
+        return bool(getattr(library, check)(library.parse(text, region)))
+    except library.NumberParseException:
+        return False
+
+
+def _machines(text: str) -> Iterator[Span]:
+    if text.count(".") >= _LEAST_COLONS:
+        for match in _IP4.finditer(text):
+            if _is_machine(match[0]):
+                yield Span(*match.span(), kind="ip")
+    if text.count(":") >= _LEAST_COLONS:
+        for match in _IP6.finditer(text):
+            if match[0].count(":") >= _LEAST_COLONS and _is_machine(match[0]):
+                yield Span(*match.span(), kind="ip")
+
+
+def _is_machine(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified or text.startswith("255."))
+
+
+@cache
+def _library(name: str) -> Any:
+    return import_module(name)
+
+
+def _module(name: str) -> Any:
+    return _library(f"stdnum.{name}")
