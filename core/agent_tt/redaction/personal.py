@@ -20,7 +20,7 @@ import ipaddress
 import re
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.redaction.spans import Span, quote_of
 
@@ -48,8 +48,11 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 # ---------------------------------------------------------------- numbers
 
-_RUN: Final = re.compile(r"(?:\+|%2[Bb]|\()?\d(?:[ ().\-/]{0,2}\d){6,}")
+_RUN: Final = re.compile(r"\d(?:[ ().\-/+]{0,2}\d){6,}")
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand."""
+_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
+"""What most of these are."""
+_BEFORE_DIGITS: Final = 3
 _CARD: Final = re.compile(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
 _CARDS: Final = (
     ((14,), r"3(?:0[0-5]|[689])"),
@@ -67,45 +70,55 @@ _AMERICA: Final = re.compile(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-]
 _SHORTEST_PHONE: Final = 8
 
 
-class _Number(NamedTuple):
-    """A number that a state gives: its form, what checks it, and the words near it where that proves too little."""
+class _Numbers:
+    """Numbers that states give: their forms, what checks them, and words near them where that proves too little."""
 
-    pattern: re.Pattern[str]
-    modules: tuple[str, ...]
-    near: re.Pattern[str] | None = None
+    def __init__(self, *forms: tuple[str, str, str]) -> None:
+        ways = "|".join(f"(?P<n{index}>{form})" for index, (form, _, _) in enumerate(forms))
+        self._any = re.compile(f"{_B}(?:{ways}){_E}")
+        self._checks = {
+            f"n{index}": (modules.split(), re.compile(rf"(?<![a-z])(?:{near})", re.IGNORECASE) if near else None)
+            for index, (_, modules, near) in enumerate(forms)
+        }
+
+    def within(self, text: str, start: int, end: int) -> Iterator[Span]:
+        """Yield where they stand in a part of a text."""
+
+        def is_one(match: re.Match[str]) -> bool:
+            modules, near = self._checks[match.lastgroup or ""]
+            if near is not None and near.search(text, max(0, match.start() - _NEAR), match.start()) is None:
+                return False
+            return _STAND_IN.fullmatch(match[0]) is not None or any(
+                _module(name).is_valid(match[0]) for name in modules
+            )
+
+        for match in _each(self._any, text, start, end, is_one):
+            yield Span(*match.span(), quote_of(text, *match.span()), kind="id")
 
 
-def _number(pattern: str, modules: str, near: str = "") -> _Number:
-    return _Number(
-        re.compile(f"{_B}(?:{pattern}){_E}"),
-        tuple(modules.split()),
-        re.compile(rf"(?<![a-z])(?:{near})", re.IGNORECASE) if near else None,
-    )
-
-
-_NUMBERS: Final = (
-    _number(r"\d{3}-\d{2}-\d{4}", "us.ssn"),
-    _number(r"\d{11}", "pl.pesel de.idnr be.nn no.fodselsnummer"),
-    _number(r"\d\d \d{3} \d{3} \d{3}", "de.idnr"),
-    _number(r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d", "be.nn"),
-    _number(r"[12] ?\d\d ?\d\d ?\d\d ?\d{3} ?\d{3} ?\d\d", "fr.nir"),
-    _number(r"\d{6}/\d{3,4}", "cz.rc"),
-    _number(r"756\.\d{4}\.\d{4}\.\d\d|756\d{10}", "ch.ssn"),
-    _number(r"\d{6}[-+]\d{4}", "se.personnummer", r"person|pnr"),
-    _number(r"\d{6}-?\d{4}", "dk.cpr", r"cpr|person"),
-    _number(r"\d{9}", "nl.bsn", r"bsn|burgerservice|sofi"),
-    _number(r"\d{3} ?\d{3} ?\d{4}", "gb.nhs", r"nhs"),
+_OF_DIGITS: Final = _Numbers(  # no two of them fit the same digits
+    (r"\d{3}-\d{2}-\d{4}", "us.ssn", ""),
+    (r"\d{11}", "pl.pesel de.idnr be.nn no.fodselsnummer", ""),
+    (r"\d\d \d{3} \d{3} \d{3}", "de.idnr", ""),
+    (r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d", "be.nn", ""),
+    (r"[12] ?\d\d ?\d\d ?\d\d ?\d{3} ?\d{3} ?\d\d", "fr.nir", ""),
+    (r"\d{6}/\d{3,4}", "cz.rc", ""),
+    (r"756\.\d{4}\.\d{4}\.\d\d|756\d{10}", "ch.ssn", ""),
+    (r"\d{6}[-+]\d{4}", "se.personnummer dk.cpr", r"person|pnr|cpr"),
+    (r"\d{9}", "nl.bsn", r"bsn|burgerservice|sofi"),
+    (r"\d{10}", "gb.nhs se.personnummer dk.cpr", r"nhs|person|pnr|cpr"),
+    (r"\d{3} \d{3} \d{4}", "gb.nhs", r"nhs"),
 )
-"""Numbers of digits alone."""
-_LETTERED: Final = (
-    _number(r"\d{8}-?[A-Z]", "es.dni"),
-    _number(r"[XYZ]-?\d{7}-?[A-Z]", "es.nie"),
-    _number(r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale"),
-    _number(r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu"),
+_WITH_LETTERS: Final = _Numbers(
+    (r"\d{8}-?[A-Z]", "es.dni", ""),
+    (r"[XYZ]-?\d{7}-?[A-Z]", "es.nie", ""),
+    (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale", ""),
+    (r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu", ""),
 )
+_CAPITALS: Final = re.compile(r"[A-Z0-9](?:[ +-]?[A-Z0-9]){8,}")
+"""Digits and large letters: where numbers with letters stand, and accounts."""
 _NEAR: Final = 40
 """Characters before a number in which the word stands that says what it is."""
-_MAY_BE_LETTERED: Final = re.compile(r"\d{6}|[A-Z]{2}\d\d|[XYZ]-?\d")
 _IBAN: Final = re.compile(rf"{_B}[A-Z]{{2}}\d\d(?:[ -]?[A-Z0-9]){{11,30}}")
 
 # ---------------------------------------------------------------- addresses of machines
@@ -128,11 +141,12 @@ def personal_in(text: str, *, is_strict: bool) -> Iterator[Span]:
     if "@" in text or "%40" in text:
         yield from _mails(text)
     for run in _RUN.finditer(text):
-        yield from _in_digits(text, *run.span())
-    if _MAY_BE_LETTERED.search(text) is not None:
-        yield from _ibans(text)
-        for number in _LETTERED:
-            yield from _states(text, number, 0, len(text))
+        if _DATE.fullmatch(run[0]) is None:
+            yield from _in_digits(text, *run.span())
+    for run in _CAPITALS.finditer(text):
+        if not run[0].isdigit():
+            yield from _WITH_LETTERS.within(text, *run.span())
+            yield from _ibans(text, *run.span())
     if is_strict:
         yield from _machines(text)
 
@@ -172,13 +186,12 @@ def _mails(text: str) -> Iterator[Span]:
 def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
     for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
         yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
-    for number in _NUMBERS:
-        yield from _states(text, number, start, end)
-    for world in _WORLD.finditer(text, max(0, start - 1), end):
+    yield from _OF_DIGITS.within(text, start, end)
+    for world in _WORLD.finditer(text, max(0, start - _BEFORE_DIGITS), end):
         last = _end_of_phone(world[0])
         if last:
             yield Span(world.start(), world.start() + last, kind="phone")
-    for america in _each(_AMERICA, text, start, end, lambda match: _is_valid_phone(match[0], "US")):
+    for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_valid_phone(match[0], "US")):
         yield Span(*america.span(), kind="phone")
 
 
@@ -197,21 +210,8 @@ def _each(
         match = pattern.search(text, start, end)
 
 
-def _states(text: str, number: _Number, start: int, end: int) -> Iterator[Span]:
-    def is_one(match: re.Match[str]) -> bool:
-        if number.near is not None and number.near.search(text, max(0, match.start() - _NEAR), match.start()) is None:
-            return False
-        return _STAND_IN.fullmatch(match[0]) is not None or any(
-            _module(name).is_valid(match[0]) for name in number.modules
-        )
-
-    for match in _each(number.pattern, text, start, end, is_one):
-        yield Span(*match.span(), quote_of(text, *match.span()), kind="id")
-
-
-def _ibans(text: str) -> Iterator[Span]:
-    at = 0
-    while (match := _IBAN.search(text, at)) is not None:
+def _ibans(text: str, at: int, end_of_run: int) -> Iterator[Span]:
+    while (match := _IBAN.search(text, at, end_of_run)) is not None:
         at = match.start() + 1
         places = [place for place, letter in enumerate(match[0]) if letter.isalnum()]
         for count in range(len(places), 14, -1):  # words in capitals may follow
