@@ -41,7 +41,11 @@ _MOST_REMEMBERED: Final = 10_000
 
 
 class _Keyed:
-    """The key that holds in this process, and what it made."""
+    """The key that holds in this process, and what it made.
+
+    Attributes:
+        has_guessed: whether a value was taken for that of a recorded mark, without the key that would tell.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

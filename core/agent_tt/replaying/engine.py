@@ -15,6 +15,7 @@ from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.runs.kept_patterns import use_rules_of
 from agent_tt.recording.scope import here
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.replaying.answers.answer import Answer
 from agent_tt.replaying.answers.turns import Turns
 from agent_tt.replaying.answers.waiters import TrioLoop, running_loop
@@ -352,6 +353,12 @@ class Replay:
             if self._is_over:
                 return
             self._is_over = True
+            if KEYED.has_guessed:
+                self.notes.add(
+                    "no key",
+                    "the key of its marks is not here: personal data that the program brought was taken for the recorded"
+                    " one of its kind and length, in the order of appearance",
+                )
             if self.failure is None:
                 for entry in self.tape.calls:
                     self._look_back(entry)

@@ -5,6 +5,7 @@ A replay asks what was asked then: with other rules its questions would be other
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_tt.model.facts import RunFacts
@@ -38,7 +39,11 @@ def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]
         from agent_tt import config
 
         OWN.use(config.load().redaction.joined(more))
-        if store is not None:
+        if store is not None and OWN.rules.profile:
+            from agent_tt.store.file.locate import make_room
+
+            with suppress(OSError):  # a store that cannot be made is said where it is opened
+                make_room(store)
             KEYED.at(store)
     return _kept(OWN.rules)
 
