@@ -183,6 +183,9 @@ def test_the_patterns_of_the_documentation_are_taken(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text.partition("```toml")[2].partition("```")[0])
     OWN.use(load(tmp_path, {}, tmp_path / "none.toml").redaction)
     assert asked_text("KD-123456 is ann@corp.example.com") == "<redacted> is <redacted>"
+    (tmp_path / "pyproject.toml").write_text(text.split("```toml")[3].partition("```")[0])
+    OWN.use(load(tmp_path, {}, tmp_path / "none.toml").redaction)
+    assert redact({"caseId": 17, "to": "ann@example.com"}) == {"caseId": "<redacted>", "to": "ann@example.com"}
 
 
 def test_settings_of_the_user_and_of_the_project_are_joined(tmp_path: Path) -> None:
