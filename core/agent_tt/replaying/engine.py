@@ -356,8 +356,8 @@ class Replay:
             if KEYED.has_guessed:
                 self.notes.add(
                     "no key",
-                    "the key of its marks is not here: personal data that the program brought was taken for the recorded"
-                    " one of its kind and length, in the order of appearance",
+                    "the key of its marks is not here: personal data that the program brought was taken for that which"
+                    " was recorded, by kind and length, in the order of appearance",
                 )
             if self.failure is None:
                 for entry in self.tape.calls:
