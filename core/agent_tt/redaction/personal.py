@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,11 +35,14 @@ _E: Final = r"(?![A-Za-z0-9_])(?!\.\d)"
 
 # ---------------------------------------------------------------- e-mail
 
-_MAIL: Final = re.compile(
-    r"(?:[A-Za-z0-9_+'-]|\.(?=[A-Za-z0-9_+'%-])|%2[Bb]){1,64}(?:@|%40)"
+_AT: Final = re.compile("@|%40")
+_DOMAIN: Final = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})(?![A-Za-z0-9-])"
 )
-_NO_MAIL: Final = re.compile(r"@|%40|git@[\w.-]{1,64}:|[^@]{1,64}@\dx\.(?:png|jpe?g|gif|webp|svg)")
+_LOCAL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+'-"
+_PLUS: Final = ("%2B", "%2b")
+_LONGEST_LOCAL: Final = 64
+_NO_MAIL: Final = re.compile(r"git@[\w.-]{1,64}:|[^@]{1,64}@\dx\.(?:png|jpe?g|gif|webp|svg)")
 """What only looks like one: the address of a repository, a picture for a screen (`icon@2x.png`)."""
 _ESCAPED: Final = {"\\": 1, "%": 2}
 """What an escape that ends right before an address takes of it: `\\nann@…`, `%20ann%40…`."""
@@ -48,7 +51,7 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 # ---------------------------------------------------------------- numbers
 
-_RUN: Final = re.compile(r"\d(?:[ ().\-/+]{0,2}\d){6,}")
+_RUN: Final = re.compile(r"[0-9](?:[ ().\-/+]{0,2}[0-9]){6,}")
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
 """What most of these are."""
@@ -163,6 +166,7 @@ def open_from(text: str) -> int:
     return mail if digits is None else min(mail, digits.start())
 
 
+@lru_cache(4096)
 def is_personal_number(number: int) -> bool:
     """Whether a number is that of a payment card, or one that a state gives."""
     return number >= _LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text)), None) is not None
@@ -176,11 +180,23 @@ def _is_card(digits: str) -> bool:
 
 
 def _mails(text: str) -> Iterator[Span]:
-    for match in _MAIL.finditer(text):
-        start, end = match.span()
-        start += _ESCAPED.get(text[start - 1 : start], 0) if start else 0
-        if _NO_MAIL.match(text, start) is None:
-            yield Span(start, end, kind="mail")
+    for sign in _AT.finditer(text):
+        domain = _DOMAIN.match(text, sign.end())
+        if domain is None:
+            continue
+        start = _start_of_mail(text, sign.start())
+        if start < sign.start() and _NO_MAIL.match(text, start) is None:
+            yield Span(start, domain.end(), kind="mail")
+
+
+def _start_of_mail(text: str, end: int) -> int:
+    """Where the name of an address begins that ends there; there, where there is none."""
+    low = max(0, end - _LONGEST_LOCAL)
+    start = low + len(text[low:end].rstrip(_LOCAL))
+    while text[start - 3 : start] in _PLUS and start - 3 >= low:
+        start = low + len(text[low : start - 3].rstrip(_LOCAL))
+    start += len(text[start:end]) - len(text[start:end].lstrip("."))
+    return min(end, start + (_ESCAPED.get(text[start - 1], 0) if start else 0))
 
 
 def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
@@ -250,6 +266,7 @@ def _is_possible_phone(text: str) -> bool:
     return _phone(text, None, "is_possible_number")
 
 
+@lru_cache(4096)
 def _phone(text: str, region: str | None, check: str) -> bool:
     library = _library("phonenumbers")
     try:
