@@ -282,9 +282,15 @@ class Shadow:
             if run.is_of(now) or run.is_of_same(now):
                 continue
             may_differ_only_in_form = not run.is_plain or _holds_mark(run.raw)
-            if not may_differ_only_in_form or run.raw != tlv(self._encode_items(value, begin, begin + len(now), path)):
+            if not may_differ_only_in_form:
+                return begin
+            live, items = run.read(now) or (None, now)
+            before = value[max(0, begin - 1) : begin]
+            if run.raw != tlv(self._encode_items([*before, *items], len(before), len(before) + len(items), path)):
                 return begin
             run.remember(now)
+            if live is not None:
+                run.hold(live)
         return len(node)
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:
