@@ -51,7 +51,7 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 # ---------------------------------------------------------------- numbers
 
-_RUN: Final = re.compile(r"[0-9](?:[ ().\-/+]{0,2}[0-9]){6,}")
+_RUN: Final = re.compile(r"[0-9](?:[ ().\-/+]{0,2}[0-9]){7,}")
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
 """What most of these are."""
@@ -66,7 +66,8 @@ _CARDS: Final = (
 """Lengths and first digits of what issuers give out."""
 _STAND_IN: Final = re.compile(r"10{8,18}")
 """What stands for such a number where a number has to stand: handed on, it counts as one."""
-_SHORTEST_CARD: Final = 14
+_SHORTEST_CARD, _SHORTEST_NUMBER, _DIGITS_OF_AMERICA = 14, 9, 10
+"""Digits."""
 _LEAST_NUMBER: Final = 10**10
 _WORLD: Final = re.compile(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
 _AMERICA: Final = re.compile(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
@@ -118,7 +119,7 @@ _WITH_LETTERS: Final = _Numbers(
     (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale", ""),
     (r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu", ""),
 )
-_CAPITALS: Final = re.compile(r"[A-Z0-9](?:[ +-]?[A-Z0-9]){8,}")
+_CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
 """Digits and large letters: where numbers with letters stand, and accounts."""
 _NEAR: Final = 40
 """Characters before a number in which the word stands that says what it is."""
@@ -200,15 +201,21 @@ def _start_of_mail(text: str, end: int) -> int:
 
 
 def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
-    for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
-        yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
-    yield from _OF_DIGITS.within(text, start, end)
-    for world in _WORLD.finditer(text, max(0, start - _BEFORE_DIGITS), end):
-        last = _end_of_phone(world[0])
-        if last:
-            yield Span(world.start(), world.start() + last, kind="phone")
-    for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_valid_phone(match[0], "US")):
-        yield Span(*america.span(), kind="phone")
+    run = text[start:end]
+    count = sum(map(run.count, "0123456789"))
+    if count >= _SHORTEST_CARD:
+        for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
+            yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
+    if count >= _SHORTEST_NUMBER:
+        yield from _OF_DIGITS.within(text, start, end)
+    if "+" in run or "00" in run or text[start - 1 : start] in ("+", "B", "b"):
+        for world in _WORLD.finditer(text, max(0, start - _BEFORE_DIGITS), end):
+            last = _end_of_phone(world[0])
+            if last:
+                yield Span(world.start(), world.start() + last, kind="phone")
+    if count >= _DIGITS_OF_AMERICA and not run.isdigit():
+        for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_valid_phone(match[0], "US")):
+            yield Span(*america.span(), kind="phone")
 
 
 def _each(

@@ -42,6 +42,7 @@ _BINARY_FROM: Final = 2048
 _REMEMBERED_FROM: Final = 64
 """Characters of the shortest text that is remembered by its hash."""
 _MOST_REMEMBERED: Final = 50_000
+_MOST_SHOWN: Final = 500
 
 
 class Clean:
@@ -65,6 +66,25 @@ class Clean:
 
 _CLEAN: Final = Clean()
 """Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
+
+
+class _Shown:
+    """The latest texts in which something was found, as a question has them, by their hashes; see `Clean`."""
+
+    def __init__(self) -> None:
+        self.version = -1
+        self.kept: dict[object, str] = {}
+
+    def now(self) -> dict[object, str]:
+        """What holds; to be asked for anew each time, since there may be one more secret."""
+        version = GIVEN.version
+        if self.version != version or len(self.kept) > _MOST_SHOWN:
+            self.kept = {}
+            self.version = version
+        return self.kept
+
+
+_SHOWN: Final = _Shown()
 
 
 def _remembered(text: str) -> object:
@@ -98,6 +118,9 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
         return text
     seen = _CLEAN.seen()
+    shown_before = _SHOWN.now() if hide is None else {}
+    if known in shown_before:
+        return shown_before[known]
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or marked
     if len(text) >= _SHORTEST or OWN:
@@ -107,6 +130,8 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
             shown = shown.replace(secret, hide(secret))
     if shown is text and not may_hold_mark(text):
         seen.add(known)
+    elif shown is not text:
+        shown_before[known] = shown
     return shown
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.facts.runs import RedactFacts
 from agent_tt.recording.session import SESSION
+from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.rules import Rules, profile_of
@@ -45,6 +46,7 @@ def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]
             with suppress(OSError):  # a store that cannot be made is said where it is opened
                 make_room(store)
             KEYED.at(store)
+            GIVEN.renew()  # the marks of another key are remembered
     return _kept(OWN.rules)
 
 
@@ -79,3 +81,4 @@ def use_rules_of(metadata: Mapping[str, Wire], store: Path | None, marks: Iterab
     OWN.use(rules)
     if rules.profile:
         KEYED.follow(store, said.key or "", marks)
+        GIVEN.renew()
