@@ -10,8 +10,7 @@
 | `ip` | address of a machine, `strict` alone | RFC 4291, RFC 791; loopback and masks stay |
 
 A text is searched for few things that all of them hold; what is found is put to the check of its kind. A number whose
-check proves little counts only where a word near it says what it is. Each pattern has an end and nothing in it can be
-tried in two ways, so a text takes time in proportion to its length.
+check proves little counts only where a word near it says what it is. A text takes time in proportion to its length.
 """
 
 from __future__ import annotations

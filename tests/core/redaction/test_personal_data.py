@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,14 @@ from tests.core.redaction.personal_kinds import HARMLESS, PERSONAL
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS
 from tests.core.redaction.test_secret_kinds import PLACES, traces
 from tests.core.stored_bytes import contents
+from tests.recordings import MISSING, recordings
 
 import agent_tt
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.config import load
 from agent_tt.errors import UsageError
+from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED, key_path, keyed_marks_in
 from agent_tt.redaction.own import OWN
@@ -293,3 +296,58 @@ def test_the_key_lies_beside_the_store_and_in_nothing_of_it(tmp_path: Path):
     with agent_tt.record("plain", state={}, store=tmp_path / "plain" / "runs.db"):
         pass
     assert not key_path(tmp_path / "plain" / "runs.db").exists()
+
+
+def test_each_store_of_a_process_has_the_marks_of_its_own_key(tmp_path: Path):
+    shown = []
+    for name in ("one", "two", "one"):
+        with agent_tt.record(
+            "desk", state={"to": "ann@example.com"}, store=tmp_path / name / "runs.db", redact="personal"
+        ) as run:
+            pass
+        store = open_store(tmp_path / name / "runs.db")
+        shown.append(store.state(run.id, 0))
+        store.close()
+    assert shown[0] == shown[2] != shown[1]
+
+
+def test_a_conversation_with_marks_is_not_gone_through_again_at_each_step():
+    admitted: list[int] = []
+
+    def admit(value: Any, name: str) -> Any:
+        admitted.append(len(json.dumps(value)))
+        return redact(value, name)
+
+    shadow = Shadow(admit=admit)
+    said = [{"role": "user", "content": f"of ann{number}@example.com"} for number in range(128)]
+    state: dict[str, Any] = {"messages": said, "n": 0}
+    shadow.step(state, 0)
+    for number in range(1, 4):
+        admitted.clear()
+        state["n"] = number
+        assert shadow.step(state, number)[0] == [["s", ["n"], number]]
+    assert sum(admitted) < 10
+    state["messages"][5]["content"] = "of bob@example.com"
+    shadow.step(state, 4)
+    assert "bob@" not in json.dumps(shadow.keyframe(lambda _: ""))
+
+
+@pytest.mark.skipif(not recordings("chat").is_dir(), reason=MISSING)
+def test_no_recorded_run_of_others_holds_what_only_looks_like_personal_data():
+    texts: set[str] = set()
+
+    def walk(value: Any) -> None:
+        if isinstance(value, str):
+            texts.add(value)
+        for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            walk(item)
+
+    for file in recordings("chat").parent.rglob("*.json*"):
+        whole = file.read_text(errors="replace")
+        for document in whole.splitlines() if file.suffix == ".jsonl" else [whole]:
+            with contextlib.suppress(ValueError):
+                walk(json.loads(document))
+    assert len(texts) > 5_000
+    found = {(span.kind, text[span.start : span.end]) for text in texts for span in OWN.spans(text)}
+    assert {kind for kind, _ in found} == {"mail"}
+    assert all(value.endswith(("@example.com", "@all-hands.dev")) for _, value in found)
