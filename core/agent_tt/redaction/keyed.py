@@ -52,7 +52,7 @@ class _Keyed:
         self._path: Path | None = None
         self._key: bytes | None = None
         self._next: dict[tuple[str, int], deque[str]] = {}
-        self._given: dict[tuple[str, str], str] = {}
+        self._given: dict[tuple[str, str, int], str] = {}
         self.has_guessed = False
 
     def at(self, store: Path) -> None:
@@ -85,6 +85,13 @@ class _Keyed:
                 waiting[_word_of(mark), len(mark)].append(mark)
             self._next = dict(waiting)
 
+    def forget(self) -> None:
+        """Follow no recorded run any more."""
+        with self._lock:
+            if self._next:
+                self._key, self._next, self._given = None, {}, {}
+            self.has_guessed = False
+
     def id(self) -> str:
         """What tells the key from others, and nothing of what it is."""
         with self._lock:
@@ -100,10 +107,10 @@ class _Keyed:
         """
         plain = _ESCAPED.sub(lambda sign: _SIGNS[sign[0].lower()], value)
         size = len(plain) if size is None else size
-        known = (word, _plain(word, plain))
+        known = (word, _plain(word, plain), size)
         with self._lock:
             found = self._given.get(known)
-            if found is None or len(found) != size:
+            if found is None:
                 letters = min(_MOST_LETTERS, max(_LEAST_LETTERS, size - 2 - len(word)), size - 3)
                 shown = word[: size - 2 - letters]
                 waiting = self._next.get((shown, size))
@@ -149,7 +156,7 @@ def _plain(word: str, value: str) -> str:
     return value.lower() if word in ("mail", "ip") else re.sub(r"[\s().\-/]", "", value.lower())
 
 
-def _letters(key: bytes, known: tuple[str, str], count: int) -> str:
+def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:
     number = int.from_bytes(
         blake2b(known[1].encode("utf-8", "surrogatepass"), key=key, person=known[0].encode()).digest()
     )

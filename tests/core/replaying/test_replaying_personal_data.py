@@ -45,6 +45,7 @@ def say_text(text: str) -> str:
 def _work(first: str, second: str) -> None:
     found = look_up_person(first, PHONE)
     say_text(f"{found['boss']} of {first}, not {second}: {found['card']}")
+    say_text(f"again {PHONE.replace(' ', '')} and {PHONE}, not +49 170 7654321 nor +491707654321")
     say_text(f"{second} of {found['of'].lower()}, {found['phone']}, https://host/?to={first.replace('@', '%40')}")
 
 
@@ -80,6 +81,11 @@ def test_without_the_key_marks_correspond_one_to_one_in_order_and_the_report_say
         assert _findings(second, *people) == ([], ["no key"])
     assert _findings(second, ANN, ANN)[0] == ["changed request", "changed request"], "two are not one"
     assert _findings(second, ANN, "bobby@example.com")[0] == ["changed request", "changed request"], "another length"
+    with agent_tt.record("plain", store=second) as run, run.step("all"):
+        say_text("nothing")
+    with served("plain", store=second, observe=True) as replay:
+        say_text("nothing")
+    assert not replay.report().notes, "it holds no personal data"
     shutil.copy(key_path(recorded), key_path(second))
     assert _findings(second, ANN, BOB) == ([], [])
     assert _findings(second, "eve@example.com", "joe@example.com")[0][0] == "changed request"

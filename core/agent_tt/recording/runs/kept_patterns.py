@@ -82,3 +82,5 @@ def use_rules_of(metadata: Mapping[str, Wire], store: Path | None, marks: Iterab
     if rules.profile:
         KEYED.follow(store, said.key or "", marks)
         GIVEN.renew()
+    else:
+        KEYED.forget()
