@@ -13,6 +13,7 @@
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.rules` |
 | `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
+| `redact` | `personal` or `strict`, or a table of `profile`, `fields` and `allow`; see `agent_tt.redaction.rules` |
 | `retention` | a table: which runs `agent-tt prune` lets go; see `agent_tt.model.retention` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from agent_tt.addresses import located
 from agent_tt.errors import UsageError
+from agent_tt.redaction.rules import Rules, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +50,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "effects", "retention"),
+    *("on_store_error", "redaction", "redact", "effects", "retention"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -95,7 +97,7 @@ class Config:
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
-        redaction: Patterns by name of what else is secret.
+        redaction: What else is secret.
         retention: What `agent-tt prune` lets go: words by name, as they are written and known to be right; see
             `agent_tt.model.retention`.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
@@ -111,7 +113,7 @@ class Config:
     checkpoints: str | None = None
     on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
-    redaction: Mapping[str, str] = field(default_factory=dict)
+    redaction: Rules = field(default_factory=Rules)
     retention: Mapping[str, str | int] = field(default_factory=dict)
     search_index: bool | None = None
 
@@ -169,7 +171,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         checkpoints=strong.checkpoints or weak.checkpoints,
         on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
-        redaction={**weak.redaction, **strong.redaction},
+        redaction=weak.redaction.joined(strong.redaction),
         retention={**weak.retention, **strong.retention},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
@@ -282,7 +284,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         checkpoints=_text(table, "checkpoints", path),
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
-        redaction=_patterns(table["redaction"], path) if "redaction" in table else {},
+        redaction=_rules(table, path),
         retention=_retention(table["retention"], f"{path}: retention") if "retention" in table else {},
         search_index=_truth(table, "search_index", path),
     )
@@ -347,16 +349,9 @@ def _tool_effects(value: object, where: str) -> dict[str, ToolEffect]:
     return value
 
 
-def _patterns(value: object, path: Path) -> dict[str, str]:
-    from agent_tt.redaction.own import check_patterns
-
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise UsageError(
-            f"{path}: redaction must be a table of patterns by name",
-            hint="For example redaction = { customer = 'KD-[0-9]{6}' }.",
-        )
-    check_patterns(value, f"{path}: redaction")
-    return value
+def _rules(table: Mapping[str, object], path: Path) -> Rules:
+    patterns = patterns_of(table.get("redaction", {}), f"{path}: redaction")
+    return Rules.read(table.get("redact"), f"{path}: redact").joined(Rules(patterns=patterns))
 
 
 def _retention(value: object, where: str) -> dict[str, str | int]:

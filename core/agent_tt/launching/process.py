@@ -29,8 +29,8 @@ from agent_tt.recording.lanes.lanes import Lanes
 from agent_tt.recording.links import Link, Place
 from agent_tt.recording.runs.child_process import Join
 from agent_tt.recording.runs.entry import fingerprint
-from agent_tt.recording.runs.kept_patterns import own_patterns
-from agent_tt.recording.runs.recorder import Recording, open_for_recording
+from agent_tt.recording.runs.kept_patterns import own_rules
+from agent_tt.recording.runs.recorder import Recording, open_for_recording, store_path_of
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import parse_rules
@@ -295,7 +295,7 @@ def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> di
         facts[RunFacts.calls_named.key] = OUTSIDE.names()
     if settings.patch:
         facts[RunFacts.patched.key] = list(settings.patch)
-    return facts | as_metadata(None) | own_patterns()
+    return facts | as_metadata(None) | own_rules(store=store_path_of(None))
 
 
 def _place_of(command: PythonCommand) -> Path | None:

@@ -16,8 +16,8 @@ from agent_tt.model.facts import RunFacts
 from agent_tt.recording.calls.kept_headers import as_metadata
 from agent_tt.recording.errors.exceptions import MOST_TEXT
 from agent_tt.recording.runs.entry import Maker, agent_code, script_facts
-from agent_tt.recording.runs.kept_patterns import own_patterns
-from agent_tt.recording.runs.recorder import Recording
+from agent_tt.recording.runs.kept_patterns import own_rules
+from agent_tt.recording.runs.recorder import Recording, store_path_of
 from agent_tt.recording.steps.checkpointing import parse_rules
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def record(
     headers: Sequence[str] | None = None,
     checkpoints: CheckpointRule | Iterable[CheckpointRule] = "all",
     on_store_error: OnStoreError | None = None,
+    redact: str | Mapping[str, object] | None = None,
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -92,10 +93,12 @@ def record(
             store later; where nothing can be written at all, it ends there and is marked incomplete. With `stop` the
             agent gets the error, before anything happens that would not be on record. Else what the project's settings
             say, else `continue`. In a process that runs a fork it is always `stop`.
+        redact: what else is taken out before anything is kept, beside secrets and what the project's settings say:
+            `personal`, `strict`, or a mapping of `profile`, `patterns`, `fields`, `allow`.
 
     Raises:
-        UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is not a rule, or
-            `on_store_error` is another word.
+        UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is not a rule,
+            `on_store_error` is another word, or `redact` cannot be used.
         StoreUnreadable: with `stop`, on entering the block: the store cannot be opened, or not be written.
     """
     rules = parse_rules(checkpoints)
@@ -124,7 +127,7 @@ def record(
             raise
         _LOG.warning("the code that run %r runs could not be found", name, exc_info=True)
         code = AgentCode(entry=agent, version=version)
-    facts |= as_metadata(headers) | own_patterns()
+    facts |= as_metadata(headers) | own_rules(redact, store_path_of(store))
     new = NewRun(
         name=name,
         code=code,

@@ -9,10 +9,15 @@
 | `json_value` | values of JSON in a text, to any depth |
 | `spans` | places in a text |
 | `marks` | what stands for a secret: the same in every question, numbered and as long in answers |
-| `own` | patterns of a project's own: what they may be, and where they fit |
+| `rules` | what else is secret: profiles, patterns, fields, and what may stay |
+| `own` | the rules that hold: what patterns may be, and where they fit |
+| `fields` | names of fields that hold personal data, and values that stay |
+| `personal` | personal data, told by its form and checksum |
+| `keyed` | what stands for personal data: made with a key of the store |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `texts`, `values` | texts and wire values without their secrets |
 | `streams` | the same for what arrives in pieces: texts, bodies, values |
 
-What is replaced is gone: no digest of it is kept, because a short password could be guessed from one.
+What is replaced is gone: no digest of it is kept, because a short password could be guessed from one; but of personal
+data one that is made with a key, which lies beside the store.
 """

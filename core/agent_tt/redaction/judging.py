@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.names import kind_of
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def is_secret_number(name: str, value: float, around: Callable[[], str] | None =
         return False
     if kind == "token" and around is not None and "logprob" in around().lower():
         return False
+    if kind == "field":
+        return not FIELDS.allow(f"{value:.17g}")
     return kind in ("secret", "pin", "token", "pwd") and abs(value) >= _COUNTS.get(kind, _DIGIT)
 
 
@@ -122,5 +125,6 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     "pin": _is_pin,
     "pwd": lambda value: _PATH.match(value) is None,
     "cookie": _is_cookie,
+    "field": lambda value: not FIELDS.allow(value),
     "jwt": lambda value: len(value) >= _MADE and not any(letter.isspace() for letter in value),
 }

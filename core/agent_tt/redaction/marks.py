@@ -13,6 +13,8 @@ import json
 import re
 from typing import Final
 
+from agent_tt.redaction.keyed import KEYED_MARK
+
 MARK: Final = "<redacted>"
 JWT_START: Final = "eyJ"
 """`{"` in base64."""
@@ -53,7 +55,7 @@ def same_digits(number: str) -> str:
 
 def is_mark(text: str) -> bool:
     """Whether a text is nothing but the mark of a secret; asterisks are none: they may be what they are."""
-    return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, _QUOTED, _JWT))
+    return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, KEYED_MARK, _QUOTED, _JWT))
 
 
 def may_hold_mark(text: str) -> bool:

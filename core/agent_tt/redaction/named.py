@@ -23,6 +23,7 @@ import re
 import string
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.json_value import JsonValue, is_description
 from agent_tt.redaction.judging import is_placeholder, is_secret_text, is_wordy
 from agent_tt.redaction.marks import is_mark
@@ -140,6 +141,10 @@ def _logins(text: str, lower: str) -> Iterator[Span]:
                 yield Span(*match.span("it"))
 
 
+def _hints() -> tuple[str, ...]:
+    return (*_HINTS, *FIELDS.hints) if FIELDS else _HINTS
+
+
 def holds_hint(text: str) -> bool:
     """Whether a text holds a part of a word that all names of secrets have.
 
@@ -147,7 +152,7 @@ def holds_hint(text: str) -> bool:
         text: any text.
     """
     lower = text.lower()
-    return bool([hint for hint in _HINTS if hint in lower])  # quicker than any()
+    return bool([hint for hint in _hints() if hint in lower])  # quicker than any()
 
 
 def names_in(text: str) -> dict[int, int]:
@@ -169,7 +174,7 @@ def _lower(text: str) -> str:
 def _names(text: str, lower: str) -> dict[int, int]:
     """Where the names of secrets stand: their ends by their beginnings."""
     found: dict[int, int] = {}
-    for hint in [hint for hint in _HINTS if hint in lower]:
+    for hint in [hint for hint in _hints() if hint in lower]:
         at = lower.find(hint)
         while at >= 0:
             limit = max(0, at - _LONGEST_NAME)

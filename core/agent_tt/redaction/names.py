@@ -12,7 +12,9 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-NameKind: TypeAlias = Literal["secret", "token", "credential", "pin", "pwd", "cookie", "jwt"]
+from agent_tt.redaction.fields import FIELDS, words_of
+
+NameKind: TypeAlias = Literal["secret", "token", "credential", "pin", "pwd", "cookie", "jwt", "field"]
 """What a name says of its value.
 
 | kind | for example | a secret is |
@@ -24,9 +26,9 @@ NameKind: TypeAlias = Literal["secret", "token", "credential", "pin", "pwd", "co
 | `pwd` | `pwd` | anything but the path of a folder |
 | `cookie` | `cookie` | `name=value`, or a value that looks made by chance |
 | `jwt` | `jwt` | a value without spaces, of some length |
+| `field` | what a project or profile names | any value |
 """
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LONGEST_NAME: Final = 100
 
 _SESSION: Final = re.compile(r"sess|sid(?![a-z])|auth|token|csrf|xsrf|jwt|login|remember|secret|ident", re.IGNORECASE)
@@ -87,6 +89,10 @@ def kind_of(name: str) -> NameKind | None:
     words = _words(name)
     if not words:
         return None
+    return _secret_kind(name, words) or ("field" if FIELDS and FIELDS.mean(words) else None)
+
+
+def _secret_kind(name: str, words: tuple[str, ...]) -> NameKind | None:
     last, before = _singular(words[-1]), words[-2] if len(words) > 1 else ""
     if last == "token":
         kind = _kind_of_token(words, before)
@@ -186,7 +192,4 @@ def _words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case, without numbers at its end; none of a name too long to be one."""
     if len(name) > _LONGEST_NAME:
         return ()
-    words = [word.lower() for word in _WORD.findall(name)]
-    while words and words[-1].isdigit():
-        words.pop()
-    return tuple(words)
+    return words_of(name)

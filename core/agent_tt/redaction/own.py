@@ -1,8 +1,8 @@
-r"""Patterns of a project's own: `[tool.agent-tt.redaction]`, such as `customer = "KD-[0-9]{6}"`.
+r"""The rules that hold: patterns of a project's own, such as `customer = "KD-[0-9]{6}"`, fields, and a profile.
 
-A text is searched with them from each of its places, and it may come in pieces. So a pattern has to end (no `+`, `*` or
-`{2,}`), and from one place it may take `_MOST_STEPS` at most, whatever stands there: then all of a text takes time in
-proportion to its length. How many it takes is counted on the pattern itself, from its end to its beginning: a
+A text is searched with patterns from each of its places, and it may come in pieces. So a pattern has to end (no `+`,
+`*` or `{2,}`), and from one place it may take `_MOST_STEPS` at most, whatever stands there: then all of a text takes
+time in proportion to its length. How many it takes is counted on the pattern itself, from its end to its beginning: a
 repetition is tried again with less only where what follows could begin within it.
 """
 
@@ -15,8 +15,12 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from agent_tt.errors import UsageError
+from agent_tt.redaction import personal
+from agent_tt.redaction.fields import FIELDS, STRICT_FIELDS
 from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.spans import Span
+from agent_tt.redaction.names import is_secret_header, kind_of
+from agent_tt.redaction.rules import Rules
+from agent_tt.redaction.spans import Span, quote_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,17 +50,13 @@ _UNKNOWN: Final = {
     codes.ASSERT_NOT: "(?!…)",
     codes.GROUPREF: "a reference to a group",
 }
-_BEFORE_NUMBER: Final = re.compile(r"(?:^|[:,\[])\s{0,20}\Z")
-_AFTER_NUMBER: Final = re.compile(r"\s{0,20}(?:[,\]}]|\Z)")
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
-_LONGEST_BEFORE: Final = 21
 
 
 class _Unfit(Exception):
     """A pattern cannot be used; the first argument says why, the second what to do."""
 
 
-class _Own(NamedTuple):
+class _Pattern(NamedTuple):
     """A pattern, what its matches may begin with, and how many characters they have at most."""
 
     pattern: re.Pattern[str]
@@ -64,48 +64,65 @@ class _Own(NamedTuple):
     most: int
 
 
-class _Patterns:
-    """The patterns that hold in this process.
+class _Own:
+    """The rules that hold in this process.
 
     Attributes:
-        texts: as they were written, by name.
+        rules: as they were said.
     """
 
     def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-        self._patterns: tuple[_Own, ...] = ()
+        self.rules = Rules()
+        self._patterns: tuple[_Pattern, ...] = ()
 
-    def use(self, texts: Mapping[str, str]) -> None:
-        """Search with these from now on, and with no others. One that does not fit is left out.
+    def use(self, rules: Rules) -> None:
+        """Search with these from now on, and with no others. A pattern that does not fit is left out.
 
         Patterns of a file are checked here as those of settings are: whoever wrote it may have meant harm.
+
+        Args:
+            rules: the rules; the libraries that its profile needs have to be there.
         """
-        if texts == self.texts:
+        if rules == self.rules:
             return
         found = []
-        for text in texts.values():
+        for text in rules.patterns.values():
             try:
                 found.append(_read(text))
             except _Unfit:
                 continue
-        self.texts, self._patterns = dict(texts), tuple(found)
+        self.rules, self._patterns = rules, tuple(found)
+        FIELDS.use((*rules.fields, *(STRICT_FIELDS if rules.profile == "strict" else ())), rules.allow)
+        kind_of.cache_clear()
+        is_secret_header.cache_clear()
         GIVEN.renew()
 
     def __bool__(self) -> bool:
-        return bool(self._patterns)
+        return bool(self._patterns or self.rules.profile)
 
     def spans(self, text: str) -> Iterator[Span]:
         """Yield what they find in a text."""
+        found = self._found(text)
+        return (span for span in found if not FIELDS.allow(text[span.start : span.end])) if self.rules.allow else found
+
+    def _found(self, text: str) -> Iterator[Span]:
         for own in self._patterns:
             for match in own.pattern.finditer(text):
-                yield Span(*match.span(), '"' if _is_number(text, match) else None)
+                yield Span(*match.span(), quote_of(text, *match.span()))
+        if self.rules.profile:
+            yield from personal.personal_in(text, is_strict=self.rules.profile == "strict")
+
+    def takes_number(self, number: float) -> bool:
+        """Whether a number is personal data."""
+        return bool(self.rules.profile) and type(number) is int and personal.is_personal_number(number)
 
     def open_from(self, text: str) -> int:
         """The first place of a text from which more of it may still make a match; its length where there is none."""
-        return min((_begin(text, own) for own in self._patterns), default=len(text))
+        at = min((_begin(text, own) for own in self._patterns), default=len(text))
+        return min(at, personal.open_from(text)) if self.rules.profile else at
 
 
-OWN: Final = _Patterns()
+OWN: Final = _Own()
 
 
 def check_patterns(texts: Mapping[str, str], where: str) -> None:
@@ -126,29 +143,18 @@ def check_patterns(texts: Mapping[str, str], where: str) -> None:
             raise UsageError(f"{where}: the pattern {name} {why}", hint=hint) from None
 
 
-def _begin(text: str, own: _Own) -> int:
+def _begin(text: str, own: _Pattern) -> int:
     for at in range(max(0, len(text) - own.most), len(text)):
         if min(ord(text[at]), _OTHER) in own.first:
             return at
     return len(text)
 
 
-def _is_number(text: str, match: re.Match[str]) -> bool:
-    """Whether a match is a number as JSON has it outside of strings, in whose place something else has to be JSON."""
-    start, end = match.span()
-    return (
-        _NUMBER.fullmatch(match[0]) is not None
-        and _BEFORE_NUMBER.search(text, max(0, start - _LONGEST_BEFORE), start) is not None
-        and start > 0
-        and _AFTER_NUMBER.match(text, end) is not None
-    )
-
-
 # ---------------------------------------------------------------- reading
 
 
 @lru_cache(maxsize=64)
-def _read(text: str) -> _Own:
+def _read(text: str) -> _Pattern:
     """Read a pattern.
 
     Raises:
@@ -169,7 +175,7 @@ def _read(text: str) -> _Own:
     most = parsed.getwidth()[1]
     if most > _MOST_CHARACTERS:
         raise _Unfit(f"may fit {most:,} characters", f"At most {_MOST_CHARACTERS} are looked for: repeat less often.")
-    return _Own(pattern, first, most)
+    return _Pattern(pattern, first, most)
 
 
 def _cost(parts: Any, steps: int, first: frozenset[int], *, any_case: bool) -> tuple[int, frozenset[int]]:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.marks import (
     JWT_START,
     MARK,
@@ -41,6 +42,7 @@ _BINARY_FROM: Final = 2048
 _REMEMBERED_FROM: Final = 64
 """Characters of the shortest text that is remembered by its hash."""
 _MOST_REMEMBERED: Final = 50_000
+_MOST_SHOWN: Final = 500
 
 
 class Clean:
@@ -64,6 +66,25 @@ class Clean:
 
 _CLEAN: Final = Clean()
 """Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
+
+
+class _Shown:
+    """The latest texts in which something was found, as a question has them, by their hashes; see `Clean`."""
+
+    def __init__(self) -> None:
+        self.version = -1
+        self.kept: dict[object, str] = {}
+
+    def now(self) -> dict[object, str]:
+        """What holds; to be asked for anew each time, since there may be one more secret."""
+        version = GIVEN.version
+        if self.version != version or len(self.kept) > _MOST_SHOWN:
+            self.kept = {}
+            self.version = version
+        return self.kept
+
+
+_SHOWN: Final = _Shown()
 
 
 def _remembered(text: str) -> object:
@@ -97,6 +118,9 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
         return text
     seen = _CLEAN.seen()
+    shown_before = _SHOWN.now() if hide is None else {}
+    if known in shown_before:
+        return shown_before[known]
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or marked
     if len(text) >= _SHORTEST or OWN:
@@ -106,6 +130,8 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
             shown = shown.replace(secret, hide(secret))
     if shown is text and not may_hold_mark(text):
         seen.add(known)
+    elif shown is not text:
+        shown_before[known] = shown
     return shown
 
 
@@ -142,11 +168,17 @@ def replaced(text: str, spans: list[Span], hide: Hide) -> str:
     if not spans:
         return text
     parts, at = [], 0
-    for start, end, quote in spans:
-        secret = text[start:end]
-        parts += [text[at:start], hide(secret) if quote is None else _hidden_number(secret, quote, hide)]
-        at = end
+    for span in spans:
+        secret = text[span.start : span.end]
+        parts += [text[at : span.start], _hidden(secret, span, hide)]
+        at = span.end
     return "".join([*parts, text[at:]])
+
+
+def _hidden(secret: str, span: Span, hide: Hide) -> str:
+    if span.quote is not None:
+        return _hidden_number(secret, span.quote, hide)
+    return KEYED.mark(span.kind, secret) if span.kind else hide(secret)
 
 
 def _hidden_number(number: str, quote: str, hide: Hide) -> str:

@@ -21,6 +21,7 @@ from agent_tt.redaction.names import (
     kind_of,
     within,
 )
+from agent_tt.redaction.own import OWN
 from agent_tt.redaction.texts import (
     Clean,
     asked_text,
@@ -122,7 +123,7 @@ class _Walk:
             return self._object(value, name)  # type: ignore[arg-type]
         if kind is list:
             return self._list(value, name)  # type: ignore[arg-type]
-        if name and (kind is int or kind is float):
+        if kind is int or kind is float:
             return self._number(value, name, beside)  # type: ignore[arg-type]
         return value
 
@@ -150,7 +151,8 @@ class _Walk:
         return self._clean(text)
 
     def _number(self, number: float, name: str, beside: Mapping[str, Wire] | None) -> Wire:
-        if kind_of(name) is None or not is_secret_number(name, number, lambda: " ".join(beside or ())):
+        is_named = bool(name) and is_secret_number(name, number, lambda: " ".join(beside or ()))
+        if not is_named and not OWN.takes_number(number):
             return number
         return MARK if self._hide is marked else type(number)(same_digits(repr(number)))
 

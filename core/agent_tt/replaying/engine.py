@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
-from agent_tt.recording.runs.kept_patterns import use_patterns_of
+from agent_tt.recording.runs.kept_patterns import use_rules_of
 from agent_tt.recording.scope import here
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.replaying.answers.answer import Answer
 from agent_tt.replaying.answers.turns import Turns
 from agent_tt.replaying.answers.waiters import TrioLoop, running_loop
@@ -106,7 +107,7 @@ class Replay:
         self.is_halted = False
         self.is_amended = False
         self._whole = whole
-        use_patterns_of(tape.run.metadata)
+        use_rules_of(tape.run.metadata, tape.place, tape.marks_brought())
         self._matching = Matching(tape)
         self._lock = threading.RLock()  # reentrant: the garbage collector may finish an agent's generators inside it
         self._findings: list[Finding] = []
@@ -355,6 +356,12 @@ class Replay:
             if self._is_over:
                 return
             self._is_over = True
+            if KEYED.has_guessed:
+                self.notes.add(
+                    "no key",
+                    "the key of its marks is not here: personal data that the program brought was taken for that which"
+                    " was recorded, by kind and length, in the order of appearance",
+                )
             if self.failure is None:
                 for entry in self.tape.calls:
                     self._look_back(entry)

@@ -17,6 +17,7 @@ from agent_tt.replaying.tape.repeats import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from agent_tt.model import Call, Delivery, Run, Step
     from agent_tt.protocols import RunSource
@@ -39,6 +40,7 @@ class Past:
 
     Attributes:
         run: the run.
+        place: the file that it is read from.
         calls: the calls that its agent asks again: those that were answered, those that were in flight, and what these
             had called themselves.
         open: which of them were in flight.
@@ -52,6 +54,7 @@ class Past:
     """
 
     run: Run
+    place: Path | None
     calls: Calls
     open: frozenset[Place]
     covered: frozenset[Place] = frozenset()
@@ -97,7 +100,7 @@ def read_past(source: RunSource, run: Run, now: Marks | None = None) -> Past:
     kept = run.fork_step or 0
     inherited = {step.number: step for taken in steps.values() for step in taken if step.number <= kept}
     asked = [(_at_top(call), pieces) for call, pieces in again]
-    return Past(run, asked, waiting, covered, dict(steps), last_seq, inherited=inherited)
+    return Past(run, source.path, asked, waiting, covered, dict(steps), last_seq, inherited=inherited)
 
 
 class _Nesting:

@@ -17,6 +17,7 @@ from tests.patience import PATIENCE_SECONDS
 from agent_tt.config import load
 from agent_tt.errors import UsageError
 from agent_tt.redaction.own import OWN, check_patterns
+from agent_tt.redaction.rules import Rules
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.streams.growing import Growing
 from agent_tt.redaction.texts import asked_text, replaced
@@ -58,7 +59,7 @@ PIECES = ["KD-123456", "KD-", "12", " ", "a@b.cc", "x.", "4111-1111-1111-1111", 
 @pytest.fixture(autouse=True)
 def _no_patterns() -> Iterator[None]:
     yield
-    OWN.use({})
+    OWN.use(Rules())
 
 
 @pytest.mark.parametrize("text", BAD)
@@ -68,13 +69,13 @@ def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason(text: str) -> 
     assert refused.value.message.startswith("here: the pattern mine ")
     assert BAD[text] in refused.value.message
     assert refused.value.hint
-    OWN.use({"mine": text})  # as a file may say it
+    OWN.use(Rules(patterns={"mine": text}))  # as a file may say it
     assert not OWN
 
 
 def test_those_that_are_taken_take_time_in_proportion_to_a_text() -> None:
     check_patterns(GOOD, "here")
-    OWN.use(GOOD)
+    OWN.use(Rules(patterns=GOOD))
     for piece in ("a", "a@", "a.", "1", "1111 ", "case ab", "north-", "KD-12345", "a@a.a.a.", "ward 1"):
         text = piece * (4_000 // len(piece))
         for _ in range(20):  # work of others only makes it longer
@@ -90,7 +91,7 @@ def test_those_that_are_taken_take_time_in_proportion_to_a_text() -> None:
 
 
 def test_what_they_fit_is_kept_nowhere() -> None:
-    OWN.use(GOOD)
+    OWN.use(Rules(patterns=GOOD))
     value = {"note": "of KD-123456, see ann@corp.example.com", "card": "4111 1111 1111 1111", "ward": "ward 17, bed"}
     kept = {"note": "of <redacted>, see <redacted>", "card": "<redacted>", "ward": "ward <redacted>, bed"}
     assert redact(value) == kept
@@ -98,7 +99,7 @@ def test_what_they_fit_is_kept_nowhere() -> None:
     assert asked_text("N-GATE is no gate") == "N-GATE is no gate"
     body = '{"card": 4111111111111111, "n": 1}'
     assert json.loads(asked_text(body)) == {"card": "<redacted>", "n": 1}
-    OWN.use({})
+    OWN.use(Rules())
     assert redact(value) == value  # what was clean then and is not now, and the other way round, is looked at anew
 
 
@@ -110,7 +111,7 @@ def test_what_they_fit_is_kept_nowhere() -> None:
     st.lists(st.integers(1, 9), min_size=1),
 )
 def test_a_stream_is_judged_as_the_whole_however_it_is_cut(pieces: list[str], cuts: list[int]) -> None:
-    OWN.use(GOOD)
+    OWN.use(Rules(patterns=GOOD))
     text = "".join(pieces)
     growing, found, at, index = Growing(), [], 0, 0
     while at < len(text):
@@ -182,12 +183,15 @@ def test_the_patterns_of_the_documentation_are_taken(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text.partition("```toml")[2].partition("```")[0])
     OWN.use(load(tmp_path, {}, tmp_path / "none.toml").redaction)
     assert asked_text("KD-123456 is ann@corp.example.com") == "<redacted> is <redacted>"
+    (tmp_path / "pyproject.toml").write_text(text.split("```toml")[3].partition("```")[0])
+    OWN.use(load(tmp_path, {}, tmp_path / "none.toml").redaction)
+    assert redact({"caseId": 17, "to": "ann@example.com"}) == {"caseId": "<redacted>", "to": "ann@example.com"}
 
 
 def test_settings_of_the_user_and_of_the_project_are_joined(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.agent-tt.redaction]\na = 'A1'\n")
     (tmp_path / "config.toml").write_text("redaction = { a = 'A2', b = 'B' }\n")
-    assert load(tmp_path, {}, tmp_path / "config.toml").redaction == {"a": "A1", "b": "B"}
+    assert load(tmp_path, {}, tmp_path / "config.toml").redaction.patterns == {"a": "A1", "b": "B"}
     (tmp_path / "config.toml").write_text("redaction = ['A2']\n")
     with pytest.raises(UsageError, match="must be a table of patterns by name"):
         load(tmp_path, {}, tmp_path / "config.toml")

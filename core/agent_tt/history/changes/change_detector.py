@@ -20,6 +20,7 @@ from agent_tt.history.changes.diff import diff_into, list_diff_into, same, text_
 from agent_tt.history.changes.forms import Form
 from agent_tt.history.changes.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
 from agent_tt.history.digest import DIGEST_SIZE
+from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import depends_on_neighbours
 from agent_tt.redaction.values import field_of
@@ -38,6 +39,10 @@ Admit: TypeAlias = "Callable[[Wire, str], Wire]"
 
 _MISSING: Final = object()
 _MARK: Final = MARK.encode()
+
+
+def _holds_mark(raw: bytes) -> bool:
+    return _MARK in raw or (b"~" in raw and bool(keyed_marks_in(raw.decode("latin-1"))))
 
 
 def _as_it_is(value: Wire, _field: str) -> Wire:
@@ -289,13 +294,17 @@ class Shadow:
             now = value[begin : min(begin + RUN, len(node))]
             if run.is_of_same(now) if are_wires else run.is_of(now):
                 continue
-            may_differ_only_in_form = are_wires or not run.is_plain or _MARK in run.raw
-            if not may_differ_only_in_form or run.raw != tlv(
-                self._encode_items(value, begin, begin + len(now), path, are_wires=are_wires)
-            ):
+            if not (are_wires or not run.is_plain or _holds_mark(run.raw)):
+                return begin
+            live, items = (None if are_wires else run.read(now)) or (None, now)
+            before = value[max(0, begin - 1) : begin]
+            seen = [*before, *items]
+            if run.raw != tlv(self._encode_items(seen, len(before), len(seen), path, are_wires=are_wires)):
                 return begin
             if are_wires:
                 run.wires = now
+            elif live is not None:
+                run.hold(live)
         return len(node)
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:

@@ -79,6 +79,24 @@ class Form:
         self._live = live
         return True
 
+    def read(self, items: Sequence[object]) -> tuple[bytes, list[object]] | None:
+        """The live form of elements and what it is the form of; None where they are not plain, or this form is not.
+
+        Nobody can change what is given, so that it can be compared in another way than by `is_of`.
+        """
+        if not self.is_plain or self.parts:
+            return None
+        try:
+            live = marshal.dumps(items, _LIVE_VERSION)  # type: ignore[arg-type]  # trying any object is meant
+        except ValueError:
+            return None
+        seen = _read(live)
+        return (live, seen) if isinstance(seen, list) and is_tree_of_json_types(seen, most=len(live)) else None
+
+    def hold(self, live: bytes) -> None:
+        """Take what has this live form for the same from now on: what may be kept of it has this form."""
+        self._live = live
+
     def _is_of_parts(self, items: list[object]) -> bool:
         at = 0
         for size, part in self.parts:

@@ -20,6 +20,7 @@ __all__ = [
     "IncompleteFacts",
     "LimitFacts",
     "ProcessFacts",
+    "RedactFacts",
     "ResumedFacts",
     "RunFacts",
     "SweepFacts",
@@ -51,6 +52,28 @@ class ProcessFacts(Facts):
     def of_run(cls, process: str, number: int) -> dict[str, Wire]:
         """What the metadata of a run says of the process that records it."""
         return {RunFacts.process.key: {cls.id.key: process, cls.run.key: number}}
+
+
+class RedactFacts(Facts):
+    """What was taken out of a run beside secrets and the patterns in `redaction`."""
+
+    __slots__ = ()
+
+    profile = Fact(TEXT, "personal data: `personal` or `strict`")
+    fields = Fact(_WORDS, "names of fields, as words")
+    allow = Fact(_WORDS, "values that stayed, `*` for any letters")
+    key = Fact(TEXT, "what tells the key of the marks from others")
+
+    @classmethod
+    def of_rules(cls, profile: str, fields: tuple[str, ...], allow: tuple[str, ...], key: str) -> dict[str, Wire]:
+        """What the metadata of a run says of the rules that held."""
+        said: dict[str, Wire] = {
+            cls.profile.key: profile,
+            cls.fields.key: [*fields],
+            cls.allow.key: [*allow],
+            cls.key.key: key,
+        }
+        return {key: value for key, value in said.items() if value}
 
 
 class IncompleteFacts(Facts):
@@ -197,6 +220,7 @@ class RunFacts(Facts):
     process = Fact(record(ProcessFacts), "the process that recorded it")
     headers = Fact(_WORDS, "names of HTTP headers that count as part of a question")
     redaction = Fact(TEXT_BY_NAME, "the patterns of its project's own for what is secret, by name")
+    redact = Fact(record(RedactFacts), "what else was taken out: a profile, fields, and what stayed")
     model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
     calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")

@@ -22,6 +22,7 @@ from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.errors import UsageError
 from agent_tt.model.facts import CallFacts
+from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.redaction.marks import MARK, canonical
 
 if TYPE_CHECKING:
@@ -370,7 +371,7 @@ def _made(wire: Wire, decode: Decode, path: str) -> object:
 def _mark_in(wire: Wire, path: str) -> str | None:
     """Where a mark stands in a value; None where none does."""
     if isinstance(wire, str):
-        return path if MARK in canonical(wire) else None
+        return path if MARK in canonical(wire) or keyed_marks_in(wire) else None
     items: Sequence[tuple[str, Wire]] = ()
     if isinstance(wire, list):
         items = [(f"{path}[{index}]", item) for index, item in enumerate(wire)]

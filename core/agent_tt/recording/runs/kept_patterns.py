@@ -1,37 +1,86 @@
-"""Patterns of a project's own for what is secret: kept with a run, and taken from there by its replays.
+"""What else is secret by a project's own rules: kept with a run, and taken from there by its replays.
 
-A replay asks what was asked then: with other patterns its questions would be others.
+A replay asks what was asked then: with other rules its questions would be others.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_tt.model.facts import RunFacts
+from agent_tt.model.facts.runs import RedactFacts
 from agent_tt.recording.session import SESSION
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.own import OWN
+from agent_tt.redaction.rules import Rules, profile_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["own_patterns", "use_patterns_of"]
+__all__ = ["own_rules", "use_rules_of"]
 
 
-def own_patterns() -> dict[str, Wire]:
-    """Use the patterns of the project, unless a recorded run answers, whose own hold; what a run keeps of them.
+def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]:
+    """Use the rules of the project, unless a recorded run answers, whose own hold; what a run keeps of them.
+
+    Args:
+        said: further rules, as code says them; see `agent_tt.redaction.rules`.
+        store: the file to record into, beside which the key of marks lies.
 
     Raises:
-        UsageError: the project's settings cannot be read.
+        UsageError: the project's settings or these rules cannot be read.
     """
+    more = Rules.read(said, "redact=…")
     if all(kept() is None for kept in SESSION.chain.kept_headers):
         from agent_tt import config
 
-        OWN.use(config.load().redaction)
-    return RunFacts.redaction.entry(OWN.texts) if OWN.texts else {}
+        OWN.use(config.load().redaction.joined(more))
+        if store is not None and OWN.rules.profile:
+            from agent_tt.store.file.locate import make_room
+
+            with suppress(OSError):  # a store that cannot be made is said where it is opened
+                make_room(store)
+            KEYED.at(store)
+            GIVEN.renew()  # the marks of another key are remembered
+    return _kept(OWN.rules)
 
 
-def use_patterns_of(metadata: Mapping[str, Wire]) -> None:
-    """Use the patterns that a recorded run keeps."""
-    OWN.use(RunFacts.redaction.of(metadata) or {})
+def _kept(rules: Rules) -> dict[str, Wire]:
+    kept: dict[str, Wire] = RunFacts.redaction.entry(dict(rules.patterns)) if rules.patterns else {}
+    if rules.profile or rules.fields or rules.allow:
+        kept[RunFacts.redact.key] = RedactFacts.of_rules(
+            rules.profile, rules.fields, rules.allow, KEYED.id() if rules.profile else ""
+        )
+    return kept
+
+
+def use_rules_of(metadata: Mapping[str, Wire], store: Path | None, marks: Iterable[str]) -> None:
+    """Use the rules that a recorded run keeps.
+
+    Args:
+        metadata: the run's.
+        store: the file that it is read from; None where that is not known.
+        marks: those of personal data in its questions that no answer gave, in the order in which they first appear.
+
+    Raises:
+        UsageError: what its profile needs is not installed.
+    """
+    said = RunFacts.redact.of(metadata)
+    rules = Rules(
+        profile_of(said.profile),
+        RunFacts.redaction.of(metadata) or {},
+        said.fields or (),
+        said.allow or (),
+    )
+    rules.check_libraries("the run")
+    OWN.use(rules)
+    if rules.profile:
+        KEYED.follow(store, said.key or "", marks)
+        GIVEN.renew()
+    else:
+        KEYED.forget()

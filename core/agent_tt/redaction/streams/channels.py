@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.wire import TYPE
 from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.streams.growing import Growing
 from agent_tt.redaction.texts import redact_text
@@ -90,7 +91,10 @@ class Channel:
         ]
         raw = "".join(part.raw(start, end) for part, start, end in touched)
         sizes = [part.size(start, end) for part, start, end in touched]
-        shown = same_digits(raw) if span.quote is not None else GIVEN.hide(raw, size=sum(sizes))
+        if span.quote is not None:
+            shown = same_digits(raw)
+        else:
+            shown = KEYED.mark(span.kind, raw, size=sum(sizes)) if span.kind else GIVEN.hide(raw, size=sum(sizes))
         at = 0
         for (part, start, end), size in zip(touched, sizes, strict=True):
             part.cover(start, end, shown[at : at + size])

@@ -75,7 +75,7 @@ class Growing:
         settled = self.settled - self._base
         end = max(end, settled)
         certain = [
-            Span(max(span.start, settled) + self._base, min(span.end, end) + self._base, span.quote)
+            Span(max(span.start, settled) + self._base, min(span.end, end) + self._base, span.quote, span.kind)
             for span in found
             if span.end > settled and span.start < end
         ]
@@ -112,7 +112,7 @@ class GrowingShown:
         self._waiting += text
         certain = self._judged.feed(text, is_end=is_end)
         settled = self._judged.settled - self._from
-        spans = [Span(span.start - self._from, span.end - self._from, span.quote) for span in certain]
+        spans = [Span(span.start - self._from, span.end - self._from, span.quote, span.kind) for span in certain]
         shown = replaced(self._waiting[:settled], spans, marked)
         self._waiting, self._from = self._waiting[settled:], self._judged.settled
         return shown

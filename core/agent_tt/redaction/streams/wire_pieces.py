@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.model import HELD_BACK, Judged
+from agent_tt.redaction.own import OWN
 from agent_tt.redaction.streams.channels import Channels, leaves_of, named_leaves
+from agent_tt.redaction.texts import given_text
 from agent_tt.redaction.values import given_keys
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ class _Piece:
         for path, held in self._named.items():
             shown = _with(shown, path, held)
         for text in self._texts:
+            text.judge_alone()
             if text.is_covered:
                 shown = _with(shown, text.path, text.shown())
         return given_keys(shown)
@@ -116,6 +119,12 @@ class _Text:
         """See `Part`."""
         self.held = self.held[:start] + shown + self.held[end:]
         self.is_covered = True
+
+    def judge_alone(self) -> None:
+        """Cover what is told in the piece alone: a stream of values has nothing between them that parts them."""
+        alone = given_text(self.held) if OWN else self.held
+        if alone != self.held:
+            self.cover(0, len(self.held), alone)
 
     def shown(self) -> str:
         """The text as it stands in the piece."""

@@ -26,6 +26,7 @@ NoteKind: TypeAlias = Literal[
     "incomplete recording",
     "call not matched",
     "kept elsewhere",
+    "no key",
 ]
 
 RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
@@ -43,6 +44,7 @@ RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
         "end not recorded",  # the recorded run broke off, so how it would have ended is not known
         "call not matched",  # a function was named to be recorded, and no call of it was seen
         "kept elsewhere",  # something holds a function where its calls cannot be seen
+        "no key",  # whether the personal data that the program brought is the recorded one cannot be known
     }
 )
 """Notes that make a replay "as recorded, with reservations": less is known than "as recorded" says.

@@ -6,21 +6,27 @@ those of the store (`Call.delivered`, `Delivery.number`); a cancellation is not 
 
 from __future__ import annotations
 
+import base64
 import itertools
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.model import HELD_BACK
 from agent_tt.recording.lanes.arrival import AT_ONCE
+from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.replaying.tape.full_history import read_calls
 from agent_tt.replaying.tape.repeats import without_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
@@ -172,14 +178,16 @@ class Tape:
 
     Attributes:
         run: the run.
+        place: the file that it was read from; None where that is not known.
         lanes: its lanes by id.
         calls: all calls that an agent asks again, in the order of their steps.
         nested: how many calls are left out, because another recorded call made them.
         shown_only: by name the first step in which a tool was asked for that only the conversation shows.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, place: Path | None = None) -> None:
         self.run = run
+        self.place = place
         self.lanes: dict[str, TapeLane] = {}
         self.calls: list[TapeCall] = []
         self.nested = 0
@@ -202,6 +210,13 @@ class Tape:
     def is_unfinished(self) -> bool:
         """Whether the recorded run broke off: what its open calls would have answered is not known."""
         return self.run.status in _UNFINISHED
+
+    def marks_brought(self) -> Iterator[str]:
+        """Yield the marks of personal data that stand in a question before any answer, in their order."""
+        given: set[str] = set()
+        for entry in sorted(self.calls, key=lambda entry: entry.call.started_us or 0):
+            yield from (mark for mark in _marks_in(entry.call.args) if mark not in given)
+            given.update(_marks_in([entry.call.result, [piece.data for piece in entry.pieces]]))
 
     def knows(self, kind: CallKind, name: str) -> bool:
         """Whether the run called that at all."""
@@ -299,17 +314,31 @@ def read_tape(source: RunSource, run: Run, *, from_step: int = 0) -> Tape:
     Raises:
         RunNotFound, StoreUnreadable: it cannot be read.
     """
-    return lay_out(run, read_calls(source, run, from_step=from_step))
+    return lay_out(run, read_calls(source, run, from_step=from_step), source.path)
 
 
-def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> Tape:
-    """A new tape of a run's calls, to be replayed once."""
-    tape, calls = Tape(run), list(calls)
+def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]], place: Path | None = None) -> Tape:
+    """A new tape of a run's calls, to be replayed once; `place` is the file that they were read from."""
+    tape, calls = Tape(run, place), list(calls)
     tape.shown_only = asked_tools(call for call, _ in calls).first_steps
     # A lane may be in several steps at once, so the order of steps is not that of its questions.
     tape.fill(sorted(without_repeats(run, calls), key=lambda pair: pair[0].lane_seq))
     tape.calls.sort(key=lambda entry: (entry.call.step, entry.call.number))
     return tape
+
+
+def _marks_in(value: Wire) -> list[str]:
+    """The marks of personal data in a value, also in the bytes of bodies."""
+    if isinstance(value, str):
+        return keyed_marks_in(value)
+    if isinstance(value, list):
+        return [mark for item in value for mark in _marks_in(item)]
+    if isinstance(value, dict):
+        if value.get(TYPE) in ("bytes", "bytearray") and isinstance(packed := value.get(VALUE), str):
+            with suppress(ValueError):
+                return keyed_marks_in(base64.b64decode(packed).decode("latin-1"))
+        return [mark for item in (*value, *value.values()) for mark in _marks_in(item)]
+    return []
 
 
 def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:

@@ -6,5 +6,6 @@
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
 | `du`, `prune`, `prune_runs` | what fills a file; making a LangGraph database, or a store, smaller |
 | `importing` | copying threads of a LangGraph database into a store |
+| `redact` | what redaction would take out of a run or a file |
 | `verify` | finding what is damaged |
 """

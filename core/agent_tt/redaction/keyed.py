@@ -1,0 +1,204 @@
+"""What stands for personal data: as long as it was, with its kind, and the same for equal values of one store.
+
+A mark is `~`, the beginning of the kind's word, letters that a key of the store makes of the value, and `~` up to its
+length: `~mail4k7xw2qa~~~`. A telephone number has few digits, so that a digest could be found by trying; with a key
+that nobody has it cannot be. The key lies in a file beside the store, never in it: what is copied, exported or sent of
+a store carries no key.
+
+In another store a replay has no such key. There a value that the program brings with it takes the next mark of its kind
+and length of those that the recorded questions brought, in the order in which they first appear.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import tempfile
+import threading
+from collections import defaultdict, deque
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["KEYED", "KEYED_MARK", "key_path", "keyed_marks_in"]
+
+_LOG = logging.getLogger(__name__)
+
+_KEY_BYTES: Final = 32
+_MOST_LETTERS: Final = 12
+_LEAST_LETTERS: Final = 5
+_DIGITS: Final = "23456789"
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
+KEYED_MARK: Final = re.compile(r"~[a-z]{1,5}[2-9][a-z2-7]{2,11}~+")
+_SIGNS: Final = {"%40": "@", "%2b": "+"}
+_ESCAPED: Final = re.compile("%40|%2[Bb]")
+_MOST_REMEMBERED: Final = 10_000
+
+
+class _Keyed:
+    """The key that holds in this process, and what it made.
+
+    Attributes:
+        has_guessed: whether a value was taken for that of a recorded mark, without the key that would tell.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._path: Path | None = None
+        self._key: bytes | None = None
+        self._next: dict[tuple[str, int], deque[str]] = {}
+        self._given: dict[tuple[str, str, int], str] = {}
+        self.has_guessed = False
+
+    def at(self, store: Path) -> None:
+        """Make marks with the key of a store from now on; where it has none, one is made when a mark is needed.
+
+        Args:
+            store: its file.
+        """
+        with self._lock:
+            path = key_path(store)
+            if self._next or path != self._path:
+                self._path, self._key, self._next, self._given = path, None, {}, {}
+
+    def follow(self, store: Path | None, key_id: str, marks: Iterable[str]) -> None:
+        """Make the marks of a recorded run again.
+
+        Args:
+            store: the file that the run is read from; None where that is not known.
+            key_id: what tells the key that the run was recorded with.
+            marks: those of its questions that no answer gave, in the order in which they first appear.
+        """
+        with self._lock:
+            self._path, self._next, self._given, self.has_guessed = None, {}, {}, False
+            self._key = None if store is None else _read(key_path(store))
+            if self._key is not None and _id_of(self._key) == key_id:
+                return
+            self._key = secrets.token_bytes(_KEY_BYTES)
+            waiting: dict[tuple[str, int], deque[str]] = defaultdict(deque)
+            for mark in dict.fromkeys(marks):
+                waiting[_word_of(mark), len(mark)].append(mark)
+            self._next = dict(waiting)
+
+    def forget(self) -> None:
+        """Follow no recorded run any more."""
+        with self._lock:
+            if self._next:
+                self._key, self._next, self._given = None, {}, {}
+            self.has_guessed = False
+
+    def id(self) -> str:
+        """What tells the key from others, and nothing of what it is."""
+        with self._lock:
+            return _id_of(self._its_key())
+
+    def mark(self, word: str, value: str, *, size: int | None = None) -> str:
+        """What stands for a value.
+
+        Args:
+            word: its kind: one of those of `agent_tt.redaction.personal`.
+            value: as it was written; at least six characters, as all of these have.
+            size: how long it is to be; else as the value, without the signs by which addresses write others.
+        """
+        plain = _ESCAPED.sub(lambda sign: _SIGNS[sign[0].lower()], value)
+        size = len(plain) if size is None else size
+        known = (word, _plain(word, plain), size)
+        with self._lock:
+            found = self._given.get(known)
+            if found is None:
+                letters = min(_MOST_LETTERS, max(_LEAST_LETTERS, size - 2 - len(word)), size - 3)
+                shown = word[: size - 2 - letters]
+                waiting = self._next.get((shown, size))
+                if waiting:
+                    self.has_guessed = True
+                    found = waiting.popleft()
+                else:
+                    found = f"~{shown}{_letters(self._its_key(), known, letters)}".ljust(size, "~")
+                if len(self._given) >= _MOST_REMEMBERED and not self._next:
+                    self._given.clear()
+                self._given[known] = found
+        return found
+
+    def _its_key(self) -> bytes:
+        if self._key is None:
+            self._key = (None if self._path is None else _made(self._path)) or secrets.token_bytes(_KEY_BYTES)
+        return self._key
+
+
+KEYED: Final = _Keyed()
+
+
+def key_path(store: Path) -> Path:
+    """Where the key of a store lies.
+
+    Args:
+        store: its file.
+    """
+    return store.with_name(f"{store.name}.marks-key")
+
+
+def keyed_marks_in(text: str) -> list[str]:
+    """The marks of personal data in a text, in order."""
+    return KEYED_MARK.findall(text) if "~" in text else []
+
+
+def _word_of(mark: str) -> str:
+    return mark[1 : next(at for at, letter in enumerate(mark) if letter.isdigit())]
+
+
+def _plain(word: str, value: str) -> str:
+    """A value as it is however it is written: addresses in small letters, numbers without what parts their digits."""
+    return value.lower() if word in ("mail", "ip") else re.sub(r"[\s().\-/]", "", value.lower())
+
+
+def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:
+    number = int.from_bytes(
+        blake2b(known[1].encode("utf-8", "surrogatepass"), key=key, person=known[0].encode()).digest()
+    )
+    first, number = _DIGITS[number % len(_DIGITS)], number // len(_DIGITS)
+    rest = []
+    for _ in range(count - 1):
+        rest.append(_LETTERS[number % len(_LETTERS)])
+        number //= len(_LETTERS)
+    return first + "".join(rest)
+
+
+def _id_of(key: bytes) -> str:
+    return blake2b(b"which key", key=key, digest_size=8).hexdigest()
+
+
+def _read(path: Path) -> bytes | None:
+    """The key in a file; None where there is none."""
+    try:
+        key = path.read_bytes()
+    except OSError:
+        return None
+    return key if len(key) == _KEY_BYTES else None
+
+
+def _made(path: Path) -> bytes | None:
+    """The key in a file, made where it is not there; None where it can be neither read nor written.
+
+    Of processes that make it at once one wins: the file appears whole, and only where there was none.
+    """
+    key = _read(path)
+    if key is not None:
+        return key
+    try:
+        made, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # for its owner alone to read
+        try:
+            with os.fdopen(made, "wb") as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
+            Path(path).hardlink_to(name)
+        except FileExistsError:
+            pass
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        _LOG.warning("%s cannot be written, so marks of this process are its own: %s", path, error)
+    return _read(path)

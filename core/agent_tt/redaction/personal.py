@@ -1,0 +1,309 @@
+"""Personal data in texts: what the profiles `personal` and `strict` find by its form.
+
+| word of the mark | what it is | how it is told |
+|---|---|---|
+| `mail` | e-mail address | RFC 5321 §4.1.2 without quoted names |
+| `phone` | telephone number with its country, or as in North America | `phonenumbers`: what each country gives out |
+| `card` | payment card | ranges of the issuers and their lengths, ISO/IEC 7812-1 checksum |
+| `iban` | account | ISO 13616: length and form of the country, checksum |
+| `id` | number that a state gives a person | `stdnum`: form, date and checksum; the ranges of US SSNs |
+| `ip` | address of a machine, `strict` alone | RFC 4291, RFC 791; loopback and masks stay |
+
+A text is searched for few things that all of them hold; what is found is put to the check of its kind. A number whose
+check proves little counts only where a word near it says what it is. A text takes time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.redaction.spans import Span, quote_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["is_personal_number", "open_from", "personal_in"]
+
+_B: Final = r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))"
+"""Where a number may begin: also after the end of a line, as JSON writes it."""
+_E: Final = r"(?![A-Za-z0-9_])(?!\.\d)"
+
+# ---------------------------------------------------------------- e-mail
+
+_AT: Final = re.compile("@|%40")
+_DOMAIN: Final = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})(?![A-Za-z0-9-])"
+)
+_LOCAL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+'-"
+_PLUS: Final = ("%2B", "%2b")
+_LONGEST_LOCAL: Final = 64
+_NO_MAIL: Final = re.compile(r"git@[\w.-]{1,64}:|[^@]{1,64}@\dx\.(?:png|jpe?g|gif|webp|svg)")
+"""What only looks like one: the address of a repository, a picture for a screen (`icon@2x.png`)."""
+_ESCAPED: Final = {"\\": 1, "%": 2}
+"""What an escape that ends right before an address takes of it: `\\nann@…`, `%20ann%40…`."""
+_LONGEST_MAIL: Final = 330
+_OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+'@:-"
+
+# ---------------------------------------------------------------- numbers
+
+_RUN: Final = re.compile(r"[0-9](?:[ ().\-/+]{0,2}[0-9]){7,}")
+"""Digits, with what may part them: where telephone numbers, cards and most other numbers stand."""
+_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
+"""What most of these are."""
+_BEFORE_DIGITS: Final = 3
+_CARD: Final = re.compile(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
+_CARDS: Final = (
+    ((14,), r"3(?:0[0-5]|[689])"),
+    ((15,), r"3[47]"),
+    ((16,), r"5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|6(?:011|4[4-9]|5)|35(?:2[89]|[3-8])|62|81|50|5[6-9]|220"),
+    ((16, 19), r"4"),
+)
+"""Lengths and first digits of what issuers give out."""
+_STAND_IN: Final = re.compile(r"10{8,18}")
+"""What stands for such a number where a number has to stand: handed on, it counts as one."""
+_SHORTEST_CARD, _SHORTEST_NUMBER, _DIGITS_OF_AMERICA = 14, 9, 10
+"""Digits."""
+_LEAST_NUMBER: Final = 10**10
+_WORLD: Final = re.compile(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
+_AMERICA: Final = re.compile(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
+_SHORTEST_PHONE: Final = 8
+
+
+class _Numbers:
+    """Numbers that states give: their forms, what checks them, and words near them where that proves too little."""
+
+    def __init__(self, *forms: tuple[str, str, str]) -> None:
+        ways = "|".join(f"(?P<n{index}>{form})" for index, (form, _, _) in enumerate(forms))
+        self._any = re.compile(f"{_B}(?:{ways}){_E}")
+        self._checks = {
+            f"n{index}": (modules.split(), re.compile(rf"(?<![a-z])(?:{near})", re.IGNORECASE) if near else None)
+            for index, (_, modules, near) in enumerate(forms)
+        }
+
+    def within(self, text: str, start: int, end: int) -> Iterator[Span]:
+        """Yield where they stand in a part of a text."""
+
+        def is_one(match: re.Match[str]) -> bool:
+            modules, near = self._checks[match.lastgroup or ""]
+            if near is not None and near.search(text, max(0, match.start() - _NEAR), match.start()) is None:
+                return False
+            return _STAND_IN.fullmatch(match[0]) is not None or any(
+                _module(name).is_valid(match[0]) for name in modules
+            )
+
+        for match in _each(self._any, text, start, end, is_one):
+            yield Span(*match.span(), quote_of(text, *match.span()), kind="id")
+
+
+_OF_DIGITS: Final = _Numbers(  # no two of them fit the same digits
+    (r"\d{3}-\d{2}-\d{4}", "us.ssn", ""),
+    (r"\d{11}", "pl.pesel de.idnr be.nn no.fodselsnummer", ""),
+    (r"\d\d \d{3} \d{3} \d{3}", "de.idnr", ""),
+    (r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d", "be.nn", ""),
+    (r"[12] ?\d\d ?\d\d ?\d\d ?\d{3} ?\d{3} ?\d\d", "fr.nir", ""),
+    (r"\d{6}/\d{3,4}", "cz.rc", ""),
+    (r"756\.\d{4}\.\d{4}\.\d\d|756\d{10}", "ch.ssn", ""),
+    (r"\d{6}[-+]\d{4}", "se.personnummer dk.cpr", r"person|pnr|cpr"),
+    (r"\d{9}", "nl.bsn", r"bsn|burgerservice|sofi"),
+    (r"\d{10}", "gb.nhs se.personnummer dk.cpr", r"nhs|person|pnr|cpr"),
+    (r"\d{3} \d{3} \d{4}", "gb.nhs", r"nhs"),
+)
+_WITH_LETTERS: Final = _Numbers(
+    (r"\d{8}-?[A-Z]", "es.dni", ""),
+    (r"[XYZ]-?\d{7}-?[A-Z]", "es.nie", ""),
+    (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale", ""),
+    (r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu", ""),
+)
+_CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
+"""Digits and large letters: where numbers with letters stand, and accounts."""
+_NEAR: Final = 40
+"""Characters before a number in which the word stands that says what it is."""
+_IBAN: Final = re.compile(rf"{_B}[A-Z]{{2}}\d\d(?:[ -]?[A-Z0-9]){{11,30}}")
+
+# ---------------------------------------------------------------- addresses of machines
+
+_IP4: Final = re.compile(rf"{_B}(?:\d{{1,3}}\.){{3}}\d{{1,3}}{_E}")
+_IP6: Final = re.compile(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]{0,38}[0-9A-Fa-f]{3})[0-9A-Fa-f:]{5,39}(?![A-Za-z0-9_:])")
+_LEAST_COLONS: Final = 3
+
+_DIGITS_BEGUN: Final = re.compile(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
+_LONGEST_DIGITS: Final = 64
+
+
+def personal_in(text: str, *, is_strict: bool) -> Iterator[Span]:
+    """Yield where personal data stands in a text.
+
+    Args:
+        text: any text, also JSON or a piece of some.
+        is_strict: whether addresses of machines count.
+    """
+    if "@" in text or "%40" in text:
+        yield from _mails(text)
+    for run in _RUN.finditer(text):
+        if _DATE.fullmatch(run[0]) is None:
+            yield from _in_digits(text, *run.span())
+    for run in _CAPITALS.finditer(text):
+        if not run[0].isdigit():
+            yield from _WITH_LETTERS.within(text, *run.span())
+            yield from _ibans(text, *run.span())
+    if is_strict:
+        yield from _machines(text)
+
+
+def open_from(text: str) -> int:
+    """The first place of a text from which more of it may still make personal data; its length where there is none.
+
+    Args:
+        text: the text so far.
+    """
+    tail = text[-_LONGEST_MAIL:]
+    mail = len(text) - len(tail) + len(tail.rstrip(_OF_MAIL))
+    digits = _DIGITS_BEGUN.search(text, max(0, len(text) - _LONGEST_DIGITS))
+    return mail if digits is None else min(mail, digits.start())
+
+
+@lru_cache(4096)
+def is_personal_number(number: int) -> bool:
+    """Whether a number is that of a payment card, or one that a state gives."""
+    return number >= _LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text)), None) is not None
+
+
+def _is_card(digits: str) -> bool:
+    if len(digits) >= _SHORTEST_CARD and _STAND_IN.fullmatch(digits):
+        return True
+    fits = any(len(digits) in sizes and re.match(first, digits) for sizes, first in _CARDS)
+    return fits and bool(_module("luhn").is_valid(digits))
+
+
+def _mails(text: str) -> Iterator[Span]:
+    for sign in _AT.finditer(text):
+        domain = _DOMAIN.match(text, sign.end())
+        if domain is None:
+            continue
+        start = _start_of_mail(text, sign.start())
+        if start < sign.start() and _NO_MAIL.match(text, start) is None:
+            yield Span(start, domain.end(), kind="mail")
+
+
+def _start_of_mail(text: str, end: int) -> int:
+    """Where the name of an address begins that ends there; there, where there is none."""
+    low = max(0, end - _LONGEST_LOCAL)
+    start = low + len(text[low:end].rstrip(_LOCAL))
+    while text[start - 3 : start] in _PLUS and start - 3 >= low:
+        start = low + len(text[low : start - 3].rstrip(_LOCAL))
+    start += len(text[start:end]) - len(text[start:end].lstrip("."))
+    return min(end, start + (_ESCAPED.get(text[start - 1], 0) if start else 0))
+
+
+def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
+    run = text[start:end]
+    count = sum(map(run.count, "0123456789"))
+    if count >= _SHORTEST_CARD:
+        for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
+            yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
+    if count >= _SHORTEST_NUMBER:
+        yield from _OF_DIGITS.within(text, start, end)
+    if "+" in run or "00" in run or text[start - 1 : start] in ("+", "B", "b"):
+        for world in _WORLD.finditer(text, max(0, start - _BEFORE_DIGITS), end):
+            last = _end_of_phone(world[0])
+            if last:
+                yield Span(world.start(), world.start() + last, kind="phone")
+    if count >= _DIGITS_OF_AMERICA and not run.isdigit():
+        for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_valid_phone(match[0], "US")):
+            yield Span(*america.span(), kind="phone")
+
+
+def _each(
+    pattern: re.Pattern[str], text: str, start: int, end: int, is_one: Callable[[re.Match[str]], bool]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches that are one; after one that is none the search goes on within it."""
+    end = min(len(text), end + 2)  # what stands behind it tells whether it ends there
+    match = pattern.search(text, start, end)
+    while match is not None:
+        if is_one(match):
+            yield match
+            start = match.end()
+        else:
+            start = match.start() + 1
+        match = pattern.search(text, start, end)
+
+
+def _ibans(text: str, at: int, end_of_run: int) -> Iterator[Span]:
+    while (match := _IBAN.search(text, at, end_of_run)) is not None:
+        at = match.start() + 1
+        places = [place for place, letter in enumerate(match[0]) if letter.isalnum()]
+        for count in range(len(places), 14, -1):  # words in capitals may follow
+            end = match.start() + places[count - 1] + 1
+            if _module("iban").is_valid(text[match.start() : end], check_country=False):
+                yield Span(match.start(), end, kind="iban")
+                at = end
+                break
+
+
+def _end_of_phone(text: str) -> int:
+    """How much of a text is a telephone number with its country; 0 where none of it is.
+
+    The longest that a country gives out, else the longest that it could: other digits may follow.
+    """
+    places = [place + 1 for place, letter in enumerate(text) if letter.isdigit()]
+    sizes = [
+        size for count, size in enumerate(places, 1) if count >= _SHORTEST_PHONE and not text[size : size + 1].isdigit()
+    ][::-1]
+    if "." in text and text.count(".") < 2:  # +1.23456789 is a number
+        return 0
+    plain = text.replace("%2B", "+").replace("%2b", "+")
+    plain = f"+{plain[2:]}" if plain.startswith("00") else plain
+    cut = len(text) - len(plain)
+    valid = next((size for size in sizes if _is_valid_phone(plain[: size - cut], None)), 0)
+    if valid or text.startswith("00"):
+        return valid
+    return next((size for size in sizes if _is_possible_phone(plain[: size - cut])), 0)
+
+
+def _is_valid_phone(text: str, region: str | None) -> bool:
+    return _phone(text, region, "is_valid_number")
+
+
+def _is_possible_phone(text: str) -> bool:
+    return _phone(text, None, "is_possible_number")
+
+
+@lru_cache(4096)
+def _phone(text: str, region: str | None, check: str) -> bool:
+    library = _library("phonenumbers")
+    try:
+        return bool(getattr(library, check)(library.parse(text, region)))
+    except library.NumberParseException:
+        return False
+
+
+def _machines(text: str) -> Iterator[Span]:
+    if text.count(".") >= _LEAST_COLONS:
+        for match in _IP4.finditer(text):
+            if _is_machine(match[0]):
+                yield Span(*match.span(), kind="ip")
+    if text.count(":") >= _LEAST_COLONS:
+        for match in _IP6.finditer(text):
+            if match[0].count(":") >= _LEAST_COLONS and _is_machine(match[0]):
+                yield Span(*match.span(), kind="ip")
+
+
+def _is_machine(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified or text.startswith("255."))
+
+
+@cache
+def _library(name: str) -> Any:
+    return import_module(name)
+
+
+def _module(name: str) -> Any:
+    return _library(f"stdnum.{name}")
