@@ -14,8 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
+from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint, UsageError
+from agent_tt.model.facts.runs import GRAPH
 from agent_tt.protocols import check_proven
+from agent_tt.replaying.preflight import why_not_replayable
 from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
 from agent_tt.rerunning.process import start_agent
@@ -68,6 +70,7 @@ def run_replay(
 
     Raises:
         Untrusted: the store came from elsewhere.
+        UsageError: it is a fork that goes on with a graph.
         Damaged: something of the run is not as it was recorded, or is missing.
         InvalidEntryPoint: the agent cannot be started.
         AgentFailed: its process died, took too long, or was stopped because it is not wanted any more.
@@ -75,6 +78,8 @@ def run_replay(
         AgentTTError: what keeps a run from being replayed; the message says why.
     """
     check_made_here(source.path, run)
+    if run.facts.fork_terms.executor == GRAPH:
+        raise UsageError(f"{run.name} cannot be replayed: {why_not_replayable(run)}")
     agent = None if agent is None else _from_here(agent)
     check_proven(source, run)
     with temporary_folder("agent-tt-replay-") as scratch, temporary_file() as output:
