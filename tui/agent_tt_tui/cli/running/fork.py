@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.policy.boundary import Boundary, Expected
     from agent_tt.forking.request import ForkRequest
     from agent_tt.rerunning.handle import RunHandle
+    from agent_tt_tui.cli.shapes import Shape
 
 
 _ROLES: Final[dict[str, Role]] = {"live": "well", "deny": "failed", "ask": "running"}
@@ -90,7 +91,8 @@ def command(
     --json: the new run, as in `runs`, with effects, held_back and unrecorded, as in `show --effects`,
             notes: [text] and edits_without_effect: [{target, path, step, call, reason}];
             with --dry-run {run, step, name, by, entry, file, line, function, way_back_in,
-            edits, boundary, unheld: [name], expected, terms, problems}
+            edits, boundary, unheld: [name], expected, terms, problems}, and of a thread of LangGraph
+            graph: {copied_from, next: [node], next_after_edit: [node], unknown}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.forking.plan import plan_fork
 
@@ -98,7 +100,7 @@ def command(
         found, number = find_place(source, run, request.step, option="--at or --input")
         plan = plan_fork(source, found, replace(request, step=number))
     if dry_run and options.as_json:
-        write_json(plan_shape(plan))
+        write_json(plan_shape(plan) | _graph_shape(plan))
     elif dry_run:
         _print_plan(options.terminal(), plan)
     else:
@@ -179,19 +181,35 @@ def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
     if plan.goes_on_with is None:
         return []
     rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
-    rows.append(("next", "; ".join([_nodes(plan.goes_on_with), *_next_once_edited(plan)])))
-    return rows
+    after, unknown = _next_after_edit(plan)
+    edited = f"not known: {unknown}" if unknown else "" if after is None else _nodes(after)
+    return [*rows, ("next", _nodes(plan.goes_on_with) + (f"; once the state is edited {edited}" if edited else ""))]
 
 
-def _next_once_edited(plan: ForkPlan) -> list[str]:
+def _graph_shape(plan: ForkPlan) -> Shape:
+    """Of a thread of LangGraph `{graph: {copied_from, next, next_after_edit, unknown}}`; nothing of other runs."""
+    if plan.goes_on_with is None:
+        return {}
+    after, unknown = _next_after_edit(plan)
+    return {
+        "graph": {
+            "copied_from": None if plan.copied_from is None else str(plan.copied_from),
+            "next": [*plan.goes_on_with],
+            "next_after_edit": None if after is None else [*after],
+            "unknown": unknown or None,
+        }
+    }
+
+
+def _next_after_edit(plan: ForkPlan) -> tuple[tuple[str, ...] | None, str]:
+    """The nodes that run next once the state is edited, None where it is not; and why they are not known, or ""."""
     from agent_tt.errors import AgentTTError
     from agent_tt.rerunning.routing import next_after_edit
 
     try:
-        after = next_after_edit(plan)
+        return next_after_edit(plan), ""
     except AgentTTError as error:
-        return [f"once the state is edited not known: {error.message}. {error.hint}".strip()]
-    return [] if after is None else [f"once the state is edited {_nodes(after)}"]
+        return None, f"{error.message}. {error.hint}".strip()
 
 
 def _nodes(names: tuple[str, ...]) -> str:
