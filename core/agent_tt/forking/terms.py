@@ -19,7 +19,6 @@ from agent_tt.codec.text import parse_value
 from agent_tt.errors import UsageError
 from agent_tt.intercepting.limits import Limits
 from agent_tt.model.facts import TermFacts
-from agent_tt.model.facts.runs import GRAPH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,6 +51,9 @@ _SECONDS: Final = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _BYTES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _ANSWERS: Final = frozenset({"answer", "error", "match"})
+
+GRAPH: Final = "langgraph"
+"""The executor that goes on with a graph from a checkpoint; a fork of a thread has no other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import RunFacts
-from agent_tt.model.facts.runs import GRAPH
 from agent_tt.replaying.tape.source_trees import project_sources
 from agent_tt.replaying.tape.tape import read_tape
 
@@ -144,8 +143,6 @@ def why_not_replayable(run: Run) -> str | None:
     """Why a run cannot be run again as a whole; None where that can be tried."""
     if run.read_only:
         return "this file is only read: how its agent was started is not in it"
-    if run.facts.fork_terms.executor == GRAPH:
-        return "it goes on with a graph from a checkpoint, which a replay does not do: fork its thread again"
     if run.code.entry is None and not RunFacts.script.is_in(run.metadata):
         return "what ran it was not recorded: it can only be replayed around a block of code"
     return None

@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint, UsageError
-from agent_tt.model.facts.runs import GRAPH
+from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
 from agent_tt.protocols import check_proven
-from agent_tt.replaying.preflight import why_not_replayable
 from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
 from agent_tt.rerunning.kept_replays import KeptReplay, ReplayStopped
@@ -106,7 +104,6 @@ def run_replay(
 
     Raises:
         Untrusted: the store came from elsewhere.
-        UsageError: it is a fork that goes on with a graph.
         Damaged: something of the run is not as it was recorded, or is missing.
         InvalidEntryPoint: the agent cannot be started.
         AgentFailed: its process died, took too long, or was stopped because it is not wanted any more.
@@ -115,8 +112,6 @@ def run_replay(
     """
     check_made_here(source.path, run)
     agent = None if agent is None else from_here(agent)
-    if run.facts.fork_terms.executor == GRAPH:
-        raise UsageError(f"{run.name} cannot be replayed: {why_not_replayable(run)}")
     check_proven(source, run)
     with (
         KeptReplay(source, run, observe=observe, agent=agent, debugged=debug_at is not None) as kept,

@@ -78,7 +78,3 @@ def test_a_forked_thread_is_a_run_of_the_own_store_that_compares_with_its_thread
     against = command("compare", f"{thread}:desk", "moon", "--json")
     assert against.code == 1
     assert against.json["diverged_at"] == int(planned) + 1
-
-    replayed = command("replay", "moon", "--json")
-    assert replayed.code == 2
-    assert "goes on with a graph from a checkpoint, which a replay does not do" in replayed.error["message"]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from agent_tt.model.facts.shapes import Place
 
 __all__ = [
-    "GRAPH",
     "BisectedFacts",
     "DecidedFacts",
     "IncompleteFacts",
@@ -132,10 +131,6 @@ class LimitFacts(Facts):
     cost_usd = Fact(NUMBER, "US dollars that models may cost")
     memory = Fact(WHOLE, "bytes of memory that its processes may hold")
     breaks = Fact(TEXTS, "expressions: it ends after the first step after which one of them begins to hold")
-
-
-GRAPH: Final = "langgraph"
-"""The executor that goes on with a graph from a checkpoint; a fork of a thread has no other."""
 
 
 class TermFacts(Facts):
