@@ -87,7 +87,7 @@ WHOLE_RUNS = {
     "unarchive": ("unarchive", RUN),
     "delete": ("delete", RUN, "--yes"),
     "verify": ("verify", RUN),
-    "redact": ("redact", RUN),
+    "redact": ("redact", RUN, "--check"),
 }
 """Every command that takes runs, and no step of them."""
 

@@ -49,7 +49,7 @@ def _record(path: Path, redact: str | None = None) -> None:
 def test_it_says_where_what_stands_in_a_run_and_shows_no_value(command: Command, tmp_path: Path):
     store = tmp_path / "runs.db"
     _record(store)
-    said = command("--store", str(store), "redact", "desk", "--profile", "strict", "--json")
+    said = command("--store", str(store), "redact", "desk", "--check", "--profile", "strict", "--json")
     found = {(hit["kind"], hit["where"], hit["step"], hit["call"]) for hit in json.loads(said.out)["found"]}
     assert found == {
         ("mail", "note", None, None),
@@ -63,8 +63,8 @@ def test_it_says_where_what_stands_in_a_run_and_shows_no_value(command: Command,
         ("pieces", "stream", 2, 1),
     }
     for words in ((), ("--json",)):
-        shown = command("--store", str(store), "redact", "desk", "--profile", "strict", *words)
-        assert shown.code == 0
+        shown = command("--store", str(store), "redact", "desk", "--check", "--profile", "strict", *words)
+        assert shown.code == 1
         assert not any(value in shown.out + shown.err for value in ("ann@", "170", "4111", "Ann"))
     assert command("--store", str(store), "redact", "desk", "--check").code == 0
     assert command("--store", str(store), "redact", "desk", "--check", "--profile", "personal").code == 1
@@ -77,6 +77,16 @@ def test_a_run_without_its_personal_data_has_nothing_to_take_out(command: Comman
     assert (said.code, said.out) == (0, "desk: nothing that is looked for\n")
 
 
+def test_without_check_it_is_said_that_nothing_is_taken_out(command: Command, tmp_path: Path):
+    store = tmp_path / "runs.db"
+    _record(store)
+    before = store.read_bytes()
+    said = command("--store", str(store), "redact", "desk", "--profile", "strict")
+    assert (said.code, said.out) == (2, "")
+    assert "cannot be taken out of it yet" in said.err
+    assert store.read_bytes() == before
+
+
 def test_a_text_is_searched_by_lines_and_what_is_no_text_is_refused(command: Command, tmp_path: Path):
     text = tmp_path / "notes.txt"
     text.write_text(f"nothing\nmail {ANN}\n\npassword: hunter2Xy9Q and {PHONE}\n")
@@ -86,6 +96,6 @@ def test_a_text_is_searched_by_lines_and_what_is_no_text_is_refused(command: Com
         ("mail", 2), ("secret", 4), ("phone", 4),
     ]  # fmt: skip
     text.write_bytes(b"\xff\xfe\x00")
-    refused = command("redact", str(text))
+    refused = command("redact", str(text), "--check")
     assert refused.code == 2
     assert "is not a text in UTF-8" in refused.err

@@ -24,31 +24,34 @@ _MOST_LISTED = 40
 @click.command()
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
 @click.option("--profile", type=click.Choice(["personal", "strict"]), help="Look for personal data, too.")
-@click.option("--check", is_flag=True, help="Exit code 1 where something would go.")
+@click.option("--check", is_flag=True, help="Only look; exit code 1 where something would go.")
 @click.option("--all", "every", is_flag=True, help="List everything, not only what comes first.")
 @common_options
 def command(options: Options, target: str, *, profile: str | None, check: bool, every: bool) -> int:
     """Show what redaction would take out of RUN, or of the text in FILE: where, and of which kind.
 
-    The rules are those of the settings, and the profile. Nothing is changed, and no value is shown. What stands in runs
-    already was recorded under the rules of then.
+    The rules are those of the settings, and the profile. No value is shown, and nothing is changed: --check must be
+    said, for what is recorded already cannot be taken out yet.
 
     \b
     agent-tt redact --check latest --profile personal
-    agent-tt redact notes.txt --profile strict
+    agent-tt redact --check notes.txt --profile strict
     --json: {target, found: [{kind, where, step, call, path, line}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt import config
     from agent_tt.redaction.own import OWN
     from agent_tt.redaction.rules import Rules
 
+    if not check:
+        hint = "--check shows what the rules of now would take out. `agent-tt delete` takes whole runs away."
+        raise UsageError("what is recorded already cannot be taken out of it yet", hint=hint)
     OWN.use(config.load().redaction.joined(Rules.read(profile, "--profile")))
     found = _found(options, target)
     if options.as_json:
         write_json({"target": target, "found": [_shape(hit) for hit in found]})
     else:
         _list(options, target, found, every=every)
-    return _FOUND if check and found else 0
+    return _FOUND if found else 0
 
 
 def _found(options: Options, target: str) -> list[Hit]:
