@@ -8,6 +8,7 @@ import itertools
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,9 @@ from tests.warm_processes import warm_processes
 
 import agent_tt
 import agent_tt_tui
+from agent_tt.recording.modules import native_libraries
+from agent_tt.redaction.own import OWN
+from agent_tt.redaction.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -115,6 +119,27 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     # Not the test's own `monkeypatch`, which would then be undone after what other fixtures look at in the end.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_rules_left() -> Iterator[None]:
+    """What a test had taken out stays in the tests after it."""
+    yield
+    OWN.use(Rules())
+
+
+@pytest.fixture(autouse=True)
+def _without_clients_of_other_tests() -> Iterator[None]:
+    """A client of PostgreSQL, and what it links to, that another test of this process loaded is none of this one's."""
+    if "psycopg" not in sys.modules:
+        yield
+        return
+    loaded, by_name = native_libraries._loaded, native_libraries._BY_NAME
+    before = frozenset(loaded())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native_libraries, "_loaded", lambda: (path for path in loaded() if path not in before))
+        patch.setattr(native_libraries, "_BY_NAME", {key: by_name[key] for key in by_name if key != "psycopg.pq"})
         yield
 
 

@@ -15,6 +15,7 @@ from agent_tt.errors import NotFound, UsageError
 from agent_tt.golden.header import HEADER, is_golden
 from agent_tt.golden.kinds import read_rule
 from agent_tt.golden.toml_text import lines_of
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Golden", "KeptRule", "find_goldens", "read_golden", "write_golden"]
 
-_WORDS: Final = ("arguments", "command", "python_options")
+_WORDS: Final = ("arguments", "command", RunFacts.python_options.key)
 _TEXTS: Final = ("root", "folder", "agent", "script", "module")
 
 

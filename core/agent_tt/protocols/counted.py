@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from agent_tt.model import NO_USAGE, Usage
 from agent_tt.model.statistics import (
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Call, Run, Step
     from agent_tt.model.facts import Place
+    from agent_tt.model.replays import Replay
     from agent_tt.model.statistics import CallGroups, Chosen, RunGroups
-    from agent_tt.protocols.reading import RunSource
+    from agent_tt.protocols.capabilities import Capabilities
 
 __all__ = ["LEAST_ROUNDS", "count_calls", "count_everything", "count_runs", "file_bytes", "in_order"]
 
@@ -37,7 +38,25 @@ LEAST_ROUNDS: Final = 3
 T = TypeVar("T")
 
 
-def count_everything(source: RunSource, chosen: Chosen) -> Statistics:
+class _Source(Protocol):
+    """What is asked of a `RunSource` here."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    @property
+    def path(self) -> FilePath: ...
+
+    def runs(self, *, archived: bool = False) -> list[Run]: ...
+
+    def steps(self, run_id: str) -> list[Step]: ...
+
+    def calls(self, run_id: str, step: int) -> list[Call]: ...
+
+    def replays(self) -> list[Replay]: ...
+
+
+def count_everything(source: _Source, chosen: Chosen) -> Statistics:
     """What `RunSource.statistics` gives."""
     runs = list(_chosen(source, chosen))
     slow: list[NotableStep] = []
@@ -83,7 +102,7 @@ def count_everything(source: RunSource, chosen: Chosen) -> Statistics:
     )
 
 
-def count_runs(source: RunSource, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
+def count_runs(source: _Source, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
     """What `RunSource.run_groups` gives."""
     groups: defaultdict[str | None, list[tuple[Run, list[Step]]]] = defaultdict(list)
     for run, steps in _chosen(source, chosen):
@@ -99,7 +118,7 @@ def in_order(groups: list[RunGroup], by: RunGroups) -> list[RunGroup]:
     return sorted(groups, key=lambda group: (-group.runs, group.name is None, group.name or ""))
 
 
-def count_calls(source: RunSource, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
+def count_calls(source: _Source, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
     """What `RunSource.call_groups` gives."""
     kind = "llm" if by == "model" else "tool"
     groups: defaultdict[str | None, list[tuple[str, Call]]] = defaultdict(list)
@@ -114,14 +133,14 @@ def count_calls(source: RunSource, chosen: Chosen, by: CallGroups) -> list[CallG
     return sorted(found, key=lambda group: (-group.calls, group.name is None, group.name or ""))
 
 
-def _chosen(source: RunSource, chosen: Chosen) -> Iterator[tuple[Run, list[Step]]]:
+def _chosen(source: _Source, chosen: Chosen) -> Iterator[tuple[Run, list[Step]]]:
     for run in source.runs(archived=True):
         is_late = chosen.since_us is None or run.started_us >= chosen.since_us
         if is_late and chosen.agent in (None, run.agent):
             yield run, [step for step in source.steps(run.id) if not step.inherited]
 
 
-def _calls(source: RunSource, run: Run, steps: Sequence[Step]) -> Iterator[Call]:
+def _calls(source: _Source, run: Run, steps: Sequence[Step]) -> Iterator[Call]:
     for step in steps:
         if step.calls:
             yield from source.calls(run.id, step.number)
@@ -188,7 +207,7 @@ def _usage_of_call(call: Call) -> Usage:
     return Usage(facts.tokens_in, facts.tokens_out, facts.cost_usd, 1 if is_unpriced else None)
 
 
-def _replays(source: RunSource, runs: set[str]) -> Replays:
+def _replays(source: _Source, runs: set[str]) -> Replays:
     those = [replay for replay in source.replays() if replay.run in runs]
     took = sorted(replay.duration_us for replay in those if replay.verdict != "failed")
     return Replays(dict(Counter(replay.verdict for replay in those)), spread_of(took))

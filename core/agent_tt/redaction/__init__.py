@@ -10,7 +10,8 @@
 | `spans` | places in a text |
 | `marks` | what stands for a secret: the same in every question, numbered and as long in answers |
 | `rules` | what else is secret: profiles, patterns, fields, and what may stay |
-| `own` | the rules that hold: what patterns may be, and where they fit |
+| `own` | the rules that hold in this process |
+| `patterns` | patterns of a project: what they may be, and where they fit |
 | `fields` | names of fields that hold personal data, and values that stay |
 | `personal` | personal data, told by its form and checksum |
 | `keyed` | what stands for personal data: made with a key of the store |

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from typing import Final, Literal, TypeAlias
 
 from agent_tt.errors import UsageError
+from agent_tt.redaction.patterns import check_patterns
 
 __all__ = ["PROFILES", "Profile", "Rules", "patterns_of", "profile_of"]
 
@@ -37,7 +38,7 @@ class Rules:
 
     Attributes:
         profile: which personal data is; "" for none.
-        patterns: patterns by name, see `agent_tt.redaction.own`.
+        patterns: patterns by name, see `agent_tt.redaction.patterns`.
         fields: names of fields, as words (`birth date` is `birthDate` and `customer_birth_date` too).
         allow: what stays of all this: values, `*` for any letters.
     """
@@ -128,8 +129,6 @@ def patterns_of(said: object, where: str) -> dict[str, str]:
             f"{where} must be a table of patterns by name", hint="For example { customer = 'KD-[0-9]{6}' }."
         )
     if said:
-        from agent_tt.redaction.own import check_patterns
-
         check_patterns(said, where)
     return dict(said)
 

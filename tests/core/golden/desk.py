@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -79,6 +80,8 @@ def write(folder: Path, *changes: tuple[str, str], name: str = "desk") -> None:
         assert old in text
         text = text.replace(old, new)
     (folder / f"{name}.py").write_text(text)
+    # Python takes what it compiled of a file that is as long, and as old to the second, for what it would compile.
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
 
 
 def keep(folder: Path, name: str = "kept", rules=RULES) -> Golden:

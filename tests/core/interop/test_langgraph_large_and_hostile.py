@@ -12,7 +12,8 @@ import ormsgpack
 import pytest
 from tests.effort import Effort
 
-from agent_tt.interop.langgraph import connection, values
+from agent_tt.interop.langgraph import connection
+from agent_tt.interop.langgraph import sqlite as sqlite_adapter
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.source import LangGraphSource
 from agent_tt.interop.langgraph.space import read_space
@@ -204,7 +205,7 @@ def test_a_database_that_nobody_changed_is_not_read_again(tmp_path: Path, monkey
     assert [words.split(":")[0] for words in first[1]] == ["cut"]
 
     with monkeypatch.context() as patch:
-        read = counted(patch, values, "fetch_blob")
+        read = counted(patch, sqlite_adapter, "fetch_blob")
         with closing(LangGraphSource(path)) as source:
             source.runs()
         for_listing = len(read)

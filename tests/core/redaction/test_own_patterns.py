@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -16,15 +15,13 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.config import load
 from agent_tt.errors import UsageError
-from agent_tt.redaction.own import OWN, check_patterns
+from agent_tt.redaction.own import OWN
+from agent_tt.redaction.patterns import check_patterns
 from agent_tt.redaction.rules import Rules
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.streams.growing import Growing
 from agent_tt.redaction.texts import asked_text, replaced
 from agent_tt.redaction.values import redact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GOOD = {
     "customer": "KD-[0-9]{6}",
@@ -54,12 +51,6 @@ BAD = {
 
 
 PIECES = ["KD-123456", "KD-", "12", " ", "a@b.cc", "x.", "4111-1111-1111-1111", "north", "-gate", "\n"]
-
-
-@pytest.fixture(autouse=True)
-def _no_patterns() -> Iterator[None]:
-    yield
-    OWN.use(Rules())
 
 
 @pytest.mark.parametrize("text", BAD)

@@ -49,7 +49,6 @@ def personal(tmp_path: Path) -> Iterator[None]:
     OWN.use(Rules(profile="personal"))
     KEYED.at(tmp_path / "keyed.db")
     yield
-    OWN.use(Rules())
     GIVEN.forget()
 
 

@@ -49,7 +49,7 @@ def test_the_pre_flight_says_which_nodes_run_next_to_people_and_to_programs(
     assert (told["next"], told["next_after_edit"]) == (["maps"], ["tides"])
     said = " ".join(command(*edited).out.split())
     assert "next maps" in said
-    assert "then next tides, once the state is edited" in said
+    assert "once the state is edited tides" in said
     assert "No node was run." in said
     refused = command(*edited, "--as-node", "nobody", "--json").json["graph"]
     assert refused["next_after_edit"] is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
-import select
+import selectors
 import subprocess
 import sys
 import termios
@@ -210,7 +210,10 @@ class Terminal:
             assert time.monotonic() < ends, self.text
             if typing:
                 self.type(typing)
-            if select.select([self._screen], [], [], 1)[0]:
+            with selectors.DefaultSelector() as ready:  # `select` takes no descriptor above 1,023
+                ready.register(self._screen, selectors.EVENT_READ)
+                is_ready = bool(ready.select(1))
+            if is_ready:
                 self.text += os.read(self._screen, 4096).decode(errors="replace")
         self.text = self.text.partition(words)[2]
 

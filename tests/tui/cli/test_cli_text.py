@@ -167,11 +167,15 @@ def test_a_change_is_one_line(change: Change, line: str | None) -> None:
         assert shown == line
 
 
+GROUPS = {"golden": ("golden", "list")}
+"""Commands that have commands of their own, each with one of them."""
+
+
 def test_every_command_has_help_that_agrees_with_the_list_of_commands(command: Command) -> None:
     overview = command("--help").out
     for name, words in COMMANDS.items():
         assert words in overview
-        help_text = command(name, "--help").out
+        help_text = command(*GROUPS.get(name, (name,)), "--help").out
         assert "--json" in help_text
         assert "--store" in help_text
         assert "\\b" not in help_text

@@ -132,10 +132,11 @@ class Values:
 
     def _checkpoint(self, row: CheckpointRow) -> Checkpoint | Sealed:
         """A checkpoint, shared: who looks at a step asks for it, for its state and for that of the next step."""
-        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(self._document(row).unpacked()))
-
-    def _document(self, row: CheckpointRow) -> Document:
-        return self._ahead.get((row.thread, row.key)) or self._database.documents([row])[0]
+        outline = self._ahead.get((row.thread, row.key))
+        if outline is not None:  # it may lack channels
+            return open_checkpoint(outline.unpacked())
+        documents = self._database.documents
+        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(documents([row])[0].unpacked()))
 
     def _read_facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
         checkpoint = self._readable(row)
