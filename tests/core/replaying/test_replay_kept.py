@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -51,6 +52,8 @@ def recorded(folder: Path, words: list[str]) -> Path:
 
 def write(folder: Path, words: list[str]) -> None:
     (folder / "looker.py").write_text(textwrap.dedent(AGENT).replace("WORDS", repr(words)))
+    # Python takes what it compiled of a file that is as long, and as old to the second, for what it would compile.
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
 
 
 def kept(path: Path, run_id: str = "0123456789ab"):
