@@ -184,7 +184,7 @@ class _Running:
             run = self._results.run(now)
         except RunNotFound:
             run = None
-        if run is None or run.status == "crashed":  # nobody took it over
+        if run is None or run.status in ("crashed", "running"):  # nobody took it over
             problem = f"could not run: {report.agent.error or _why_nothing(report)}"
             return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id)
         if finding is not None and finding.kind not in _ASKED:

@@ -12,8 +12,8 @@ __all__ = ["Replay", "ReplayMode", "ReplayVerdict"]
 
 ReplayMode: TypeAlias = Literal["halt", "observe"]
 ReplayVerdict: TypeAlias = Literal["as_recorded", "reserved", "diverged", "failed"]
-"""The verdict of a report; or `failed`: there was no report, because the agent could not be started, died, or took too
-long."""
+"""The verdict of a report; or `failed`: the agent could not be started, died, took too long, or failed before it asked
+anything, otherwise than it did then."""
 
 
 @dataclass(frozen=True, slots=True)

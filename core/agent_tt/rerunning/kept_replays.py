@@ -71,7 +71,7 @@ def _in_short(report: ReplayReport) -> Replay:
     ending = report.agent.error if report.agent.is_otherwise else ""
     return Replay(
         report.run_id,
-        report.verdict,
+        "failed" if report.failed_before_asking else report.verdict,
         recorded=report.recorded,
         served=report.served,
         reservations={note.kind: note.count for note in report.reservations},

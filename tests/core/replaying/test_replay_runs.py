@@ -280,6 +280,11 @@ def test_what_came_of_each_replay_is_kept_with_the_run_but_of_a_stopped_one(shop
         source = WITH_STATE.replace('charge(state["order"])', 'charge(Order("K-2", 30))')
         file = shop.write(source)
         found = run_replay(store, run, observe=True).divergences[0]
+        shop.write(f"import no_such_module\n{WITH_STATE}")
+        assert run_replay(store, run).failed_before_asking
+        begun = store.replays(run.id)[0]
+        assert (begun.verdict, begun.served, begun.divergences) == ("failed", 0, 0)
+        assert begun.message.startswith("ModuleNotFoundError")
         shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    import os; os._exit(3)"))
         with pytest.raises(InvalidEntryPoint):
             run_replay(store, run, agent=f"{file}:nobody")
@@ -289,7 +294,7 @@ def test_what_came_of_each_replay_is_kept_with_the_run_but_of_a_stopped_one(shop
         with monkeypatch.context() as patch:
             patch.setattr(store, "keep_replay", raising(StoreBusy("somebody writes")))
             assert run_replay(store, run).is_faithful, "it does not fail because it cannot be kept"
-        failed, changed, well = store.replays(run.id)[:3]
+        failed, _, changed, well = store.replays(run.id)[:4]
         assert [each.verdict for each in (well, changed, failed)] == ["as_recorded", "diverged", "failed"]
         assert (well.recorded, well.served, well.mode, well.divergence) == (5, 5, "halt", None)
         assert (changed.mode, changed.divergence, changed.step) == ("observe", found.kind, found.step)

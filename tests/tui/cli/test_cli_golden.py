@@ -92,6 +92,11 @@ def test_what_could_not_be_run_is_neither_failed_nor_passed(command, project):
     tested = command("test", "--json")
     assert (tested.code, tested.json["unknown"], tested.json["failed"]) == (2, 1, 0)
     assert "main_v9" in tested.json["goldens"][0]["problem"]
+    point(project, "refund_loop.py:main_v2")
+    (project / "sample_model.py").unlink()
+    tested = command("test", "--json")
+    assert (tested.code, tested.json["unknown"], tested.json["failed"]) == (2, 1, 0)
+    assert "could not run: ModuleNotFoundError" in tested.json["goldens"][0]["problem"]
     (project / "tests/agents/broken.toml").write_text("# agent-tt golden 1\nname = 3\n")
     assert command("golden", "list").code == 2
     assert "2 could not be run" in command("test").out
