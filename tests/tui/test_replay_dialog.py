@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from tests.fresh_source import write_source
 from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.debugger_app import debugger
@@ -109,7 +110,7 @@ class Sender:
         for old, new in words:
             assert old in source
             source = source.replace(old, new)
-        (self.folder / "sender.py").write_text(source)
+        write_source(self.folder / "sender.py", source)
 
 
 class Debugger:

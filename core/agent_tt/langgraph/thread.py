@@ -224,7 +224,7 @@ class Thread:
         StepFacts.writes.put(facts, kept_writes(writes))
         before = self.facts_of(parent) if parent is not None else {}
         written = self.writes(parent) if parent is not None else []
-        used = [write for write in written if write.task not in self._subgraph_tasks()]
+        used = self._own_writes(written)
         source = facts.get(StepFacts.source.key)
         chain, stamp = self._runs[run].chain, StepFacts(facts).checkpoint_ts
         ended_us = max(shown.time_us(stamp) or 0, 0) or now_us()
@@ -266,8 +266,24 @@ class Thread:
             after = in_order(merged(before, writes))
             if after != before:
                 self._change_writes(entry, after)
+                self._count_again(entry, after)
             if not namespace and self._is_last(entry):
                 self._stand(entry)
+
+    def _count_again(self, entry: Entry, writes: Sequence[Write]) -> None:
+        """Count tokens of writes that came after the checkpoint that they led to, as LangGraph's threads may do."""
+        for after in self.entries[entry.namespace].values() if not self._is_last(entry) else ():
+            if after.parent == entry.id and after.run == entry.run and self._is_made(after):
+                self._writer(after.run).change_tokens(after.step, *shown.tokens(self._own_writes(writes)))
+
+    def _is_made(self, entry: Entry) -> bool:
+        """Whether tasks of the graph made a checkpoint."""
+        return StepFacts(self.facts_of(entry)).source == "loop"
+
+    def _own_writes(self, writes: Sequence[Write]) -> list[Write]:
+        """Those of tasks that ran no subgraph: what its models used is counted there."""
+        ran = {namespace.rpartition(":")[2] for namespace in self.entries if namespace}
+        return [write for write in writes if write.task not in ran]
 
     def rewrite(self, kept: Callable[[Entry], bool]) -> None:
         """Keep some of the checkpoints, and take the others away; one transaction."""
@@ -408,10 +424,6 @@ class Thread:
     def _damaged(self, entry: Entry, error: Damaged) -> Damaged:
         where = f"step {entry.step} of run {self._runs[entry.run].id}"
         return Damaged(f"thread {self.id!r}, checkpoint {entry.id} ({where}): {error.message}", hint=error.hint)
-
-    def _subgraph_tasks(self) -> set[str]:
-        """The tasks that ran a subgraph: what its models used is counted there."""
-        return {namespace.rpartition(":")[2] for namespace in self.entries if namespace}
 
     def _stand(self, entry: Entry, *, is_known: bool = True) -> None:
         """Write down how the thread stands after a checkpoint, what was written on top of it, and what comes next."""

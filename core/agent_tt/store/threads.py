@@ -125,7 +125,13 @@ class ThreadWriter(SqliteRunWriter):
 
     def change_extra(self, number: int, extra: Mapping[str, Wire]) -> None:
         """Commit other further facts of a step in the place of those that it has."""
-        changes: dict[str, SqlValue] = {"meta": columns.mapping_to_text({StepMeta.extra.key: dict(extra)})}
+        self._change(number, {"meta": columns.mapping_to_text({StepMeta.extra.key: dict(extra)})})
+
+    def change_tokens(self, number: int, read: int | None, wrote: int | None) -> None:
+        """Commit what the model calls of a step read and wrote."""
+        self._change(number, {"tokens_in": read, "tokens_out": wrote})
+
+    def _change(self, number: int, changes: dict[str, SqlValue]) -> None:
         with self._database.transaction() as tx:
             if self._row is not None and self._row[1] == number:
                 self._row = STEPS.rewrite(tx, self._row, changes)

@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.core.interop import graphs
@@ -50,6 +51,21 @@ def test_a_thread_is_a_run_with_named_steps_tokens_and_a_state_that_can_be_read(
         state: Any = source.state(run.id, 5)
         assert [message["$v"]["content"] for message in state["messages"]][-1] == "done"
         assert list(state) == ["messages", "__langgraph__"]
+        assert source.verify() == []
+
+
+def test_tokens_are_counted_where_writes_come_after_the_checkpoint_that_they_led_to(tmp_path: Path):
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    answer = AIMessage("yes", usage_metadata={"input_tokens": 11, "output_tokens": 7, "total_tokens": 18})
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        before = saver.put(config, empty_checkpoint(), {"source": "input", "step": -1, "parents": {}}, {})
+        after = {**empty_checkpoint(), "channel_values": {"messages": [answer]}}
+        last = saver.put(before, after, {"source": "loop", "step": 0, "parents": {}}, {})
+        saver.put_writes(before, [("messages", [answer])], "task", "~__pregel_pull, agent")
+        saver.put(last, empty_checkpoint(), {"source": "loop", "step": 1, "parents": {}}, {})
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        steps = source.steps(source.runs()[0].id)
+        assert [(step.tokens_in, step.tokens_out) for step in steps] == [(None, None), (11, 7), (None, None)]
         assert source.verify() == []
 
 

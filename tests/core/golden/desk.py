@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
+
+from tests.fresh_source import write_source
 
 from agent_tt.golden.golden_file import read_golden
 from agent_tt.golden.run_rules import AtMost, Ends
@@ -79,9 +80,7 @@ def write(folder: Path, *changes: tuple[str, str], name: str = "desk") -> None:
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    (folder / f"{name}.py").write_text(text)
-    # Python takes what it compiled of a file that is as long, and as old to the second, for what it would compile.
-    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    write_source(folder / f"{name}.py", text)
 
 
 def keep(folder: Path, name: str = "kept", rules=RULES) -> Golden:

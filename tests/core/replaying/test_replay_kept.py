@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -11,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fresh_source import write_source
 
 from agent_tt.rerunning.replay import KeptRun, run_replay
 from agent_tt.sources import open_source
@@ -51,9 +51,7 @@ def recorded(folder: Path, words: list[str]) -> Path:
 
 
 def write(folder: Path, words: list[str]) -> None:
-    (folder / "looker.py").write_text(textwrap.dedent(AGENT).replace("WORDS", repr(words)))
-    # Python takes what it compiled of a file that is as long, and as old to the second, for what it would compile.
-    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    write_source(folder / "looker.py", textwrap.dedent(AGENT).replace("WORDS", repr(words)))
 
 
 def kept(path: Path, run_id: str = "0123456789ab"):
