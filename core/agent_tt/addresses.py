@@ -1,4 +1,4 @@
-"""Databases of a server, named where files are named: `postgresql://user@host:port/database`.
+"""Addresses of databases on a server, which stand wherever a file can: `postgresql://user@host:port/database`.
 
 A password in an address is for the server alone. It is in no text that is made of the address, so it is in no output,
 no message and nothing that is kept.

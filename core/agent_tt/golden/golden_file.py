@@ -69,7 +69,7 @@ class Golden:
 
     @property
     def root(self) -> Path:
-        """The project folder."""
+        """The folder of the project whose agent is tested."""
         return (self.path.parent / str(self.program.get("root", "."))).resolve()
 
     @property

@@ -171,7 +171,7 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 def whole(value: object) -> int:
-    """A whole number from 0 on."""
+    """Read a whole number that is not negative."""
     if type(value) is not int or value < 0:
         raise ValueError("a whole number from 0 on is needed")
     return value

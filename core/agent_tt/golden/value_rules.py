@@ -58,7 +58,7 @@ _TOLERANCE: Final = {
 
 
 def _is_toml(value: object) -> bool:
-    """Whether TOML can write a value of JSON and gives it again."""
+    """Whether a JSON value can be written as TOML and read back unchanged."""
     match value:
         case dict():
             return all(_is_toml(key) and _is_toml(each) for key, each in value.items())

@@ -1,4 +1,4 @@
-"""Facts that people write down about runs and checkpoints: `KEY=VALUE`, some of which are texts as they are typed."""
+"""Facts that people give runs and checkpoints as `KEY=VALUE`; the values of some keys are always texts."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def _most(found: list[T], most: int, amount: Callable[[T], float]) -> list[T]:
 
 @dataclass
 class _Errors:
-    """Counts errors by what raised them and their class."""
+    """Counts of errors, by the call that raised them and their class."""
 
     found: dict[tuple[str | None, str], list[tuple[str, str]]] = field(default_factory=dict)
 

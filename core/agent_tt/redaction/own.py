@@ -73,7 +73,7 @@ class _Own:
         return bool(self.rules.profile) and type(number) is int and personal.is_personal_number(number)
 
     def open_from(self, text: str) -> int:
-        """The first place of a text from which more of it may still make a match; its length where there is none."""
+        """Find where a match could begin that the text's next piece would complete; its length where none could."""
         at = min((own.begin(text) for own in self._patterns), default=len(text))
         return min(at, personal.open_from(text)) if self.rules.profile else at
 

@@ -58,7 +58,7 @@ class Pattern(NamedTuple):
     most: int
 
     def begin(self, text: str) -> int:
-        """The first place of a text from which more of it may still make a match; its length where there is none."""
+        """Find where a match could begin that the text's next piece would complete; its length where none could."""
         for at in range(max(0, len(text) - self.most), len(text)):
             if min(ord(text[at]), _OTHER) in self.first:
                 return at

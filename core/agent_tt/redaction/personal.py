@@ -155,7 +155,7 @@ def personal_in(text: str, *, is_strict: bool) -> Iterator[Span]:
 
 
 def open_from(text: str) -> int:
-    """The first place of a text from which more of it may still make personal data; its length where there is none.
+    """Find where personal data could begin that the text's next piece would complete; its length where none could.
 
     Args:
         text: the text so far.

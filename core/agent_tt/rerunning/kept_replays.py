@@ -25,7 +25,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class ReplayStopped(AgentFailed):
-    """A replay was not wanted any more: nothing is known of how it would have ended."""
+    """A replay was cancelled, so how it would have ended is not known."""
 
 
 class KeptReplay:

@@ -70,13 +70,13 @@ def _bytes(column: str) -> str:
 _PICKED: Final = f"""INSERT INTO temp.picked
   SELECT run, {_text("id")}, {_text("name")}, status, {_text("agent")}, {_text("agent_version")},
     date(started_us / 1000000, 'unixepoch'), {_sane("ended_us - started_us")}, parent IS NOT NULL
-  FROM main.runs WHERE (:since IS NULL OR started_us >= :since) AND (:agent IS NULL OR agent = :agent)"""  # noqa: S608  # ours
+  FROM main.runs WHERE (:since IS NULL OR started_us >= :since) AND (:agent IS NULL OR agent = :agent)"""  # noqa: S608  # made of our own constants
 _STEPS: Final = f"""INSERT INTO temp.took_steps
   SELECT s.run, count(*) AS steps, sum({_sane("s.tokens_in")}) AS tokens_in, sum({_sane("s.tokens_out")}) AS tokens_out,
     sum({_sane("s.cost_usd")}) AS cost_usd,
     sum({_sane(_rare("s.meta", StepFacts.unpriced.key, StepMeta.extra.key))}) AS unpriced, count(s.seq) AS taken,
     count({_rare("s.meta", StepFacts.state_error.key, StepMeta.extra.key)}) AS failed
-  FROM temp.picked p CROSS JOIN main.steps s ON s.run = p.run GROUP BY p.run"""  # noqa: S608  # ours
+  FROM temp.picked p CROSS JOIN main.steps s ON s.run = p.run GROUP BY p.run"""  # noqa: S608  # made of our own constants
 _STEPS_TABLE: Final = (
     "CREATE TEMP TABLE took_steps(run INTEGER PRIMARY KEY, steps, tokens_in, tokens_out, cost_usd, unpriced, taken,"
     " failed)"
@@ -92,7 +92,7 @@ _LOOPS: Final = f"""SELECT name, count(DISTINCT run), sum(times) AS all_times FR
     SELECT s.run, s.name, count(*) + 1 AS times, {_rare("s.meta", StepMeta.repeat_of.key)} AS first
     FROM main.steps s JOIN temp.picked p ON p.run = s.run WHERE first IS NOT NULL
     GROUP BY s.run, first, s.name HAVING times >= {LEAST_ROUNDS})
-  GROUP BY name ORDER BY all_times DESC LIMIT ?"""  # noqa: S608  # ours
+  GROUP BY name ORDER BY all_times DESC LIMIT ?"""  # noqa: S608  # made of our own constants
 _ERRORS: Final = f"""SELECT name, class, min(message), count(*) AS count, count(DISTINCT run) FROM (
     SELECT c.run, c.name, coalesce({json_fact("c.error", "class")}, 'builtins:Exception') AS class,
       coalesce({json_fact("c.error", "message")}, '') AS message
@@ -101,18 +101,18 @@ _ERRORS: Final = f"""SELECT name, class, min(message), count(*) AS count, count(
     SELECT r.run, NULL, coalesce({json_fact("r.error", "class")}, 'builtins:Exception'),
       coalesce({json_fact("r.error", "message")}, '')
     FROM main.runs r JOIN temp.picked p ON p.run = r.run WHERE r.error IS NOT NULL)
-  GROUP BY name, class ORDER BY count DESC LIMIT ?"""  # noqa: S608  # ours
+  GROUP BY name, class ORDER BY count DESC LIMIT ?"""  # noqa: S608  # made of our own constants
 _REPLAYS: Final = f"""SELECT {json_fact("n.body", ReplayFacts.verdict.key)},
     {json_fact("n.body", ReplayFacts.duration_us.key)} AS duration
-  FROM main.notes n JOIN temp.picked p ON p.run = n.run WHERE n.kind = '{REPLAY}' ORDER BY duration"""  # noqa: S608  # ours
+  FROM main.notes n JOIN temp.picked p ON p.run = n.run WHERE n.kind = '{REPLAY}' ORDER BY duration"""  # noqa: S608  # made of our own constants
 _AROUND_TABLE: Final = "CREATE TEMP TABLE around(run, step, call, PRIMARY KEY(run, step, call)) WITHOUT ROWID"
 _AROUND: Final = f"""INSERT OR IGNORE INTO temp.around
   SELECT run, {_rare("c.meta", "step", CallFacts.inside.key)}, {_rare("c.meta", "call", CallFacts.inside.key)}
   FROM main.calls c WHERE kind = 'llm'
-    AND instr(meta, '"{CallFacts.inside.key}"')"""  # noqa: S608  # ours
+    AND instr(meta, '"{CallFacts.inside.key}"')"""  # noqa: S608  # made of our own constants
 _TOOLS: Final = f"""SELECT c.name, count(*), sum(c.status = 'error'), count(DISTINCT c.run), NULL, NULL, NULL, NULL,
     sum({_sane("c.ended_us - c.started_us")}), max({_sane("c.ended_us - c.started_us")})
-  FROM main.calls c JOIN temp.picked p ON p.run = c.run WHERE c.kind = 'tool' GROUP BY c.name"""  # noqa: S608  # ours
+  FROM main.calls c JOIN temp.picked p ON p.run = c.run WHERE c.kind = 'tool' GROUP BY c.name"""  # noqa: S608  # made of our own constants
 _MODELS: Final = f"""WITH asked AS MATERIALIZED (SELECT c.run, c.status, {_sane("c.ended_us - c.started_us")} AS took,
     {json_fact("c.meta", CallFacts.model.key)} AS model,
     {json_fact("c.meta", CallFacts.tokens_in.key)} AS tokens_in,
@@ -125,7 +125,7 @@ _MODELS: Final = f"""WITH asked AS MATERIALIZED (SELECT c.run, c.status, {_sane(
     sum(CASE WHEN is_inner THEN {_sane("tokens_in")} END), sum(CASE WHEN is_inner THEN {_sane("tokens_out")} END),
     sum(CASE WHEN is_inner THEN {_sane("cost_usd")} END),
     sum(CASE WHEN is_inner AND status = 'ok' AND coalesce(cost_usd, made_up, refused) IS NULL THEN 1 END),
-    sum(took), max(took) FROM asked GROUP BY model"""  # noqa: S608  # ours
+    sum(took), max(took) FROM asked GROUP BY model"""  # noqa: S608  # made of our own constants
 """Each fact is read once: without the word, SQLite reads it where it is used."""
 
 _GROWTH: Final = f"""SELECT p.day, sum(g.bytes) FROM (
@@ -136,7 +136,7 @@ _GROWTH: Final = f"""SELECT p.day, sum(g.bytes) FROM (
     UNION ALL SELECT run, sum({_bytes("args")} + {_bytes("result")} + {_bytes("error")} + {_bytes("meta")})
       FROM main.calls GROUP BY run
     UNION ALL SELECT id >> {SEQ_BITS}, sum({_bytes("data")}) FROM main.deliveries GROUP BY 1) g
-  JOIN temp.picked p ON p.run = g.run GROUP BY p.day ORDER BY p.day"""  # noqa: S608  # ours
+  JOIN temp.picked p ON p.run = g.run GROUP BY p.day ORDER BY p.day"""  # noqa: S608  # made of our own constants
 
 _SETTINGS: Final = ("temp_store = memory", "cache_size = -65536", f"mmap_size = {1 << 30}")
 """Tables of its own in memory, 64 MiB of pages, and the file read without copying each page."""
@@ -154,7 +154,7 @@ def count_everything(path: Path, chosen: Chosen) -> Statistics:
     with _picked(path, chosen) as rows:
         whole = _groups(rows, "NULL", _PICKED_AND_STEPS)
         ((forks, taken, failed),) = rows.execute(
-            f"SELECT sum(p.forked), sum(s.taken), sum(s.failed) FROM {_PICKED_AND_STEPS}"  # noqa: S608  # ours
+            f"SELECT sum(p.forked), sum(s.taken), sum(s.failed) FROM {_PICKED_AND_STEPS}"  # noqa: S608  # made of our own constants
         )
         page, free = (int(rows.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_size", "freelist_count"))
         return Statistics(
@@ -233,10 +233,10 @@ def _picked(path: Path, chosen: Chosen, *, steps: bool = True) -> Iterator[sqlit
 def _groups(rows: sqlite3.Connection, name: str, source: str) -> list[RunGroup]:
     """Groups of the picked runs, in any order."""
     took: defaultdict[Any, list[int]] = defaultdict(list)
-    for key, duration in rows.execute(f"SELECT {name}, p.took FROM {source} WHERE p.took IS NOT NULL ORDER BY p.took"):  # noqa: S608  # ours
+    for key, duration in rows.execute(f"SELECT {name}, p.took FROM {source} WHERE p.took IS NOT NULL ORDER BY p.took"):  # noqa: S608  # made of our own constants
         took[key].append(duration)
     statuses: defaultdict[Any, Counter[RunStatus]] = defaultdict(Counter)
-    for key, status, count in rows.execute(f"SELECT {name}, p.status, count(*) FROM {source} GROUP BY 1, 2"):  # noqa: S608  # ours
+    for key, status, count in rows.execute(f"SELECT {name}, p.status, count(*) FROM {source} GROUP BY 1, 2"):  # noqa: S608  # made of our own constants
         statuses[key][columns.run_status(status)] += count
     return [
         RunGroup(
@@ -246,7 +246,7 @@ def _groups(rows: sqlite3.Connection, name: str, source: str) -> list[RunGroup]:
             Usage(*usage),
             spread_of(took[key]) if key in took else NO_SPREAD,
         )
-        for key, steps, *usage in rows.execute(f"SELECT {name}, {_GROUPED} FROM {source} GROUP BY 1")  # noqa: S608  # ours
+        for key, steps, *usage in rows.execute(f"SELECT {name}, {_GROUPED} FROM {source} GROUP BY 1")  # noqa: S608  # made of our own constants
     ]
 
 

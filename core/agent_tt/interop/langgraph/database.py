@@ -105,7 +105,7 @@ class Database(ABC):
 
     @abstractmethod
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
-        """The stored bytes of some written values, in their order; None where there are none."""
+        """Give the stored bytes of values that tasks wrote, in the order of their rows; None where a row has none."""
 
     def outlines(self, rows: Collection[CheckpointRow]) -> Mapping[tuple[str, CheckpointKey], Document]:  # noqa: ARG002
         """Checkpoints that are looked at for the nodes that come next alone, by thread and key: fetched at once.

@@ -1,4 +1,4 @@
-"""What PostgresSaver keeps in a PostgreSQL database, as a `Database`.
+"""The tables of LangGraph's PostgresSaver, read through the interface `Database`.
 
 | table | holds |
 |---|---|
@@ -240,7 +240,7 @@ class PostgresDatabase(Database):
         return {position: Document(("json", body), channels[position]) for position, body in texts.items()}
 
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
-        """The stored bytes of some written values; one question to the server for any number."""
+        """Give the stored bytes of values that tasks wrote, all fetched by one query."""
         if not rows:
             return []
         names = (

@@ -85,7 +85,7 @@ class SqliteDatabase(Database):
         return [Document((row.encoding, self._blob(row))) for row in rows]
 
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
-        """The stored bytes of some written values."""
+        """Give the stored bytes of values that tasks wrote."""
         return [self._blob(row) for row in rows]
 
     def space(self, report: Callable[[int, int], None]) -> Space:

@@ -125,9 +125,9 @@ class Builder:
         self.done = before + _size(run)
 
     def _looks_of(self, run: Run) -> str | None:
-        """What a run looks like of which nothing has to be looked at while it looks so; None where nothing tells that.
+        """Give a text that stays the same as long as a run has nothing new to index; None where nothing tells that.
 
-        Of ours it is one that is over and was not resumed, of other systems' the file says whether it was changed.
+        A run of ours has one once it is over; one of another system has that of its file.
         """
         if not self._is_ours:
             return self._fingerprint

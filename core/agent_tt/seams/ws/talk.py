@@ -66,7 +66,7 @@ _CUT: Final = "this connection was opened in the recording, and cannot be gone o
 
 
 class Line(Protocol):
-    """The end of a connection that its library reads from, where a recording speaks."""
+    """What stands in for the network of a replayed connection: its library reads recorded bytes from it."""
 
     def receive(self, data: bytes) -> None:
         """Let the library have bytes of the server."""

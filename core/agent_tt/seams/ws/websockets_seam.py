@@ -34,7 +34,7 @@ _TALK: Final = "_agent_tt_talk"
 """The attribute of a connection that holds what is recorded of it, or answers it."""
 
 _WHOLE: Final = (str, bytes, bytearray, memoryview)
-"""The types of a message that is sent as a whole; any other is sent in fragments."""
+"""Types of messages that are sent whole. A message of any other type is iterated, and each item is a fragment."""
 
 
 def patches(module: ModuleType) -> list[Replaced]:
