@@ -36,6 +36,7 @@ from agent_tt.forking.policy.policies import (
 )
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
+from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import check_proven
 from agent_tt.store.file.locate import own_store_path
 
@@ -86,7 +87,9 @@ class ForkPlan:
         copied_from: the database of LangGraph that the run lies in, which is only read: its thread is copied into
             `store` first. None where the run is in `store`.
         goes_on_with: of a thread of LangGraph, the nodes that are to run next at that step; after an edit, or with
-            `as_node`, LangGraph may choose others. None of any other run.
+            `as_node`, LangGraph may choose others. Empty where the graph has ended, or `is_next_unknown`. None of any
+            other run.
+        is_next_unknown: of a thread of LangGraph, whether its database does not tell which nodes run next.
     """
 
     store: Path
@@ -109,6 +112,7 @@ class ForkPlan:
     effects_said: Mapping[str, ToolEffect] = field(default_factory=dict)
     copied_from: Path | None = None
     goes_on_with: tuple[str, ...] | None = None
+    is_next_unknown: bool = False
 
     @property
     def by(self) -> WayBackIn:
@@ -264,6 +268,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         store=own_store_path(source.path) if is_copied else source.path,
         copied_from=source.path if is_copied else None,
         goes_on_with=tuple(map(str, steps[kept - 1].facts.next)) if is_graph else None,
+        is_next_unknown=is_copied and steps[kept - 1].extra.get(StepFacts.next.key) is None,
         run=original,
         step=kept,
         step_name="input" if not kept else steps[(kept if calls or is_graph else asked) - 1].name,

@@ -183,7 +183,8 @@ def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
     rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
     after, unknown = _next_after_edit(plan)
     edited = f"not known: {unknown}" if unknown else "" if after is None else _nodes(after)
-    return [*rows, ("next", _nodes(plan.goes_on_with) + (f"; once the state is edited {edited}" if edited else ""))]
+    following = "unknown: the database does not tell" if plan.is_next_unknown else _nodes(plan.goes_on_with)
+    return [*rows, ("next", following + (f"; once the state is edited {edited}" if edited else ""))]
 
 
 def _graph_shape(plan: ForkPlan) -> Shape:
@@ -194,7 +195,7 @@ def _graph_shape(plan: ForkPlan) -> Shape:
     return {
         "graph": {
             "copied_from": None if plan.copied_from is None else str(plan.copied_from),
-            "next": [*plan.goes_on_with],
+            "next": None if plan.is_next_unknown else [*plan.goes_on_with],
             "next_after_edit": None if after is None else [*after],
             "unknown": unknown or None,
         }
