@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _UPDATE = "--golden-update"
 _WRITE = "--golden-write"
+_LIVE = "--golden-live"
+_JUDGE = "--golden-judge"
 
 
 class GoldenNotPassed(Exception):
@@ -36,6 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("agent-tt", "goldens of agent-tt")
     group.addoption(_UPDATE, action="store_true", help="show how the rules that fail would have to be to pass")
     group.addoption(_WRITE, action="store_true", help=f"with {_UPDATE}: write them into the goldens")
+    group.addoption(_LIVE, action="store_true", help="make the calls for real that goldens name")
+    group.addoption(_JUDGE, action="store_true", help="ask the models that rules name what they make of an answer")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,7 +88,13 @@ class GoldenItem(pytest.Item):
             golden = read_golden(self.path)
         except AgentTTError as error:
             raise GoldenNotPassed(f"could not run: {error.message}") from error
-        self._result = run_golden(golden)
+        self._result = run_golden(
+            golden,
+            live="named" if self.config.getoption(_LIVE) else "nothing",
+            asks_judges=bool(self.config.getoption(_JUDGE)),
+        )
+        for remark in self._result.remarks:
+            self.warn(pytest.PytestWarning(remark))
         if self._result.outcome == "unknown":
             raise GoldenNotPassed("\n".join(self._result.lines()))
 

@@ -19,9 +19,10 @@ from agent_tt.recording.session import SESSION
 from agent_tt.replaying.clock.virtual_time import virtual_time
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard.attempts import answered_again
-from agent_tt.replaying.guard.guard import guarded
+from agent_tt.replaying.guard.guard import Rules, guarded
 from agent_tt.replaying.guard.quiet import quiet
 from agent_tt.replaying.kept_store import KeptStore
+from agent_tt.replaying.live_replay import LivePolicy, LiveReplay
 from agent_tt.replaying.null_store import NumberingStore
 from agent_tt.replaying.tape.tape import read_tape
 
@@ -131,6 +132,7 @@ def replaying(
         into = NumberingStore(check, checked=checked)
     else:
         into = KeptStore(keeping, replay.tape.run, check, checked=checked)
+    live = replay if isinstance(replay, LiveReplay) else None
     with (
         looking_once(),
         quiet(),
@@ -138,14 +140,17 @@ def replaying(
         SESSION.joined(
             StoreOverride(into.as_store()),
             RecordedResponses(answers),
+            *(() if live is None else (LivePolicy(live.policy),)),
         ),
         around,
         patched_again(replay.tape.run.facts.patched, root),
-        guarded(partial(answered_again, replay), root=root) as guard,
+        guarded(partial(answered_again, replay), root=root, rules=Rules(passes=replay.passes)) as guard,
         looking_anew(),
     ):
         if replay.tape.run.incomplete is not None:
             replay.notes.add("incomplete recording", replay.tape.run.incomplete)
+        if live is not None:
+            live.goes_live = clock.stop
         try:
             yield
         finally:

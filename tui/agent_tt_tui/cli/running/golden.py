@@ -45,6 +45,7 @@ def command() -> None:
 @click.option("--name", metavar="NAME", help="The golden's name; else that of the run.")
 @click.option("--rule", "rules", multiple=True, metavar="TOML", help="A rule, in place of those that are proposed.")
 @click.option("--also", multiple=True, metavar="TOML", help="A rule, beside those that are proposed.")
+@click.option("--verify", multiple=True, metavar="COMMAND", help="A command that ends well after the run, as a rule.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -62,6 +63,7 @@ def save(
     name: str | None,
     rules: tuple[str, ...],
     also: tuple[str, ...],
+    verify: tuple[str, ...],
     out: Path,
     agent: str | None,
     *,
@@ -71,15 +73,18 @@ def save(
     """Keep RUN as a test: a text file with its rules, and the recording that it needs beside it.
 
     Without --rule the rules are proposed from the run. Each is tried on the agent's other runs, so that a rule that
-    fails none of them is seen. The text file is yours to change. A rule that RUN itself does not pass is refused.
+    fails none of them is seen. The text file is yours to change. A rule that RUN itself does not pass is refused; what
+    asks a command or a model is judged where the golden is run, and not before.
 
     \b
     --rule 'kind = "at_most", of = "steps", limit = 8'
+    --verify 'pytest -q'
     --json: {file, recording, bytes, rules: [{kind, sentence, verdict, said, step, differences,
-            others: [{run, name, verdict, said}]}]}
+            shown, others: [{run, name, verdict, said}]}]}
     """  # noqa: D301
     from agent_tt.golden.evidence import Evidence
     from agent_tt.golden.kinds import rule_from_text
+    from agent_tt.golden.outside_rules import Verify
     from agent_tt.golden.proposing import propose, siblings_of_agent, try_rules
     from agent_tt.golden.saving import save_golden
 
@@ -88,9 +93,10 @@ def save(
         evidence = Evidence(source, found)
         chosen = [rule_from_text(text) for text in rules] or propose(evidence)
         chosen += [rule_from_text(text) for text in also]
+        chosen += [Verify.read({"command": text}) for text in verify]
         judged = [rule.judge(evidence) for rule in chosen]
         for rule, own in zip(chosen, judged, strict=True):
-            if own.verdict != "passed":
+            if own.verdict != "passed" and not rule.reaches_out:
                 raise UsageError(
                     f"{found.name} does not pass “{rule.sentence}”: {own.said}",
                     hint="Change the rule, or leave it out.",
@@ -107,7 +113,8 @@ def save(
     terminal = options.terminal()
     for row, rule in enumerate(chosen):
         marks: list[Cell | str] = [mark(terminal, each.verdict) for each in tried[row]]
-        terminal.line(mark(terminal, "passed"), "  ", terminal.safe(rule.sentence), "  " if marks else "", *marks)
+        sign = mark(terminal, judged[row].verdict)
+        terminal.line(sign, "  ", terminal.safe(rule.sentence), "  " if marks else "", *marks)
     if others:
         terminal.line(Cell(f"tried on {terminal.safe(', '.join(each.name for each in others))}", "muted"))
     if golden is None:

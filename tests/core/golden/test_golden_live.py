@@ -1,0 +1,106 @@
+"""Calls of a golden that are made for real: only those that were asked for, where the policy lets them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.core.golden.asking import answering, prompts_in, recorded, words
+from tests.core.web_server import OPENAI_ANSWER, serving
+
+from agent_tt.errors import UsageError
+from agent_tt.golden.golden_file import read_golden
+from agent_tt.golden.run_rules import Ends
+from agent_tt.golden.running import run_golden
+from agent_tt.golden.value_rules import State
+
+pytestmark = pytest.mark.warm("httpx")
+
+ANSWERED = (Ends(), State("answers[0]", equals='"30"'))
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with serving(OPENAI_ANSWER) as web:
+        monkeypatch.setenv("MODEL_SERVER", web.url)
+        yield web
+
+
+def ran(golden, **how):
+    return run_golden(read_golden(golden.path), store=golden.path.parent / "tests.db", **how)
+
+
+def made(result) -> list[str]:
+    return [call.name.partition(" http")[0] for call in result.live.made]
+
+
+def test_exactly_the_changed_calls_go_out_and_what_comes_after_them_is_answered_again(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED)
+    server.forget()
+    words(tmp_path, "one", "another", "three", "a fourth")
+    halted = ran(golden)
+    assert (halted.outcome, halted.live, server.asked) == ("failed", None, [])
+    result = ran(golden, live="changed")
+    assert (result.outcome, made(result)) == ("passed", ["POST", "POST"]), result.first
+    assert prompts_in(server.bodies) == ["another", "a fourth"]
+    assert (result.live.answered, result.live.saved.tokens_in, result.live.saved.tokens_out) == (4, 6, 2)
+    assert {"asking.py", "words.py"} <= {*result.files}
+
+
+def test_calls_that_are_named_are_made_and_no_others_and_only_where_that_is_wanted(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["sea*", "pay"]')
+    server.forget()
+    assert (ran(golden).outcome, server.asked) == ("passed", [])
+    result = ran(golden, live="named")
+    assert (result.outcome, made(result), server.asked) == ("passed", ["search"], ["GET /search"]), result.first
+    assert result.remarks == ["pay is not made for real: the policy holds it back"]
+
+
+def test_what_writes_is_made_where_the_policy_of_the_project_says_so_by_name(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["pay"]')
+    server.forget()
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "live"\n')
+    assert (made(ran(golden, live="named")), server.asked) == (["pay"], ["POST /pay"])
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "live"\n"*http" = "deny"\n')
+    server.forget()
+    result = ran(golden, live="named")
+    assert (result.outcome, made(result), server.asked) == ("passed", [], [])
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "perhaps"\n')
+    assert "not a policy" in ran(golden, live="named").problem
+
+
+def test_a_model_that_a_person_denies_is_not_asked(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED)
+    server.forget()
+    words(tmp_path, "one", "another", "three")
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\nm = "deny"\n')
+    result = ran(golden, live="changed")
+    assert (result.outcome, result.live.made, server.asked) == ("failed", (), [])
+    assert "asks what was not recorded at step 1" in result.first
+
+
+@pytest.mark.parametrize(
+    ("says", "passes", "tries", "outcome"),
+    [
+        (["30", "31", "30"], "2 of 3", ["passed", "failed", "passed"], "passed"),
+        (["30", "30"], "2 of 3", ["passed", "passed"], "passed"),
+        (["31", "30", "31"], "2 of 3", ["failed", "passed", "failed"], "failed"),
+        (["31", "31"], "2 of 3", ["failed", "failed"], "failed"),
+    ],
+)
+def test_a_golden_that_is_live_passes_as_often_as_it_has_to(server, tmp_path, says, passes, tries, outcome):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["*llm"]', passes=f'"{passes}"')
+    answers = [answering(text) for text in says for _ in range(3)]
+    server.answer = lambda _path, _sent: answers.pop(0)
+    result = ran(golden, live="named")
+    assert (result.outcome, list(result.tries), answers) == (outcome, tries, [])
+    said = [*result.remarks, result.first]
+    assert any(
+        line.startswith(f"passed {tries.count('passed')} of {len(tries)}, and 2 of 3 are wanted") for line in said
+    )
+    assert ran(golden).tries == ()
+
+
+@pytest.mark.parametrize("passes", ['"2 of 1"', '"0 of 3"', '"many"', "2"])
+def test_how_often_a_golden_passes_has_to_make_sense(server, tmp_path, passes):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["search"]', passes=passes)
+    with pytest.raises(UsageError, match="passes is not what it should be"):
+        read_golden(golden.path)
