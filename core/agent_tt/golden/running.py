@@ -184,6 +184,7 @@ def run_golden(
     store: Path | None = None,
     timeout: float | None = None,
     live: Live = "nothing",
+    earlier: tuple[str, ...] = (),
     asks_judges: bool = False,
     cancelled: Callable[[], bool] | None = None,
 ) -> GoldenResult:
@@ -194,6 +195,8 @@ def run_golden(
         store: the file that the run that comes is kept in; see `results_path`.
         timeout: seconds after which the agent is stopped; None waits as long as it takes.
         live: which calls are made for real. With `named` a golden that names some runs as often as it says.
+        earlier: with `changed`, ids of runs that came before: what they were answered is given again where the
+            recording has no answer. Those that are gone, or damaged, are left out.
         asks_judges: whether models may be asked what they make of its answer.
         cancelled: asked a few times a second whether it is not wanted any more; then it could not be run.
     """
@@ -202,7 +205,9 @@ def run_golden(
         if not golden.root.is_dir():
             raise NotFound(f"the project folder {golden.root} is not there")
         with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
-            running = _Running(golden, recording, results, path, live, Leave(golden.root, asks_judges), cancelled)
+            running = _Running(
+                golden, recording, results, path, live, earlier, Leave(golden.root, asks_judges), cancelled
+            )
             if live != "named" or golden.passes[1] == 1:
                 return running.result(timeout)
             return _told(golden.passes, running, timeout)
@@ -234,6 +239,7 @@ class _Running:
         results: SqliteStore,
         path: Path,
         live: Live,
+        earlier: tuple[str, ...],
         leave: Leave,
         cancelled: Callable[[], bool] | None,
     ) -> None:
@@ -242,6 +248,7 @@ class _Running:
         self._results = results
         self._path = path
         self._live = live
+        self._earlier = earlier
         self._leave = leave
         self._cancelled = cancelled
 
@@ -264,10 +271,16 @@ class _Running:
                     self._is_fork(kept),
                     live_names=golden.live if self._live == "named" else (),
                     live_changed=self._live == "changed",
+                    earlier=self._earlier,
                 ),
             )
         finally:
             self._settle(now)
+        return replace(self._judged(kept, now, report), live=report.live, files=report.files)
+
+    def _judged(self, kept: Run, now: str, report: ReplayReport) -> GoldenResult:
+        """What came of the run that came, or why none did."""
+        golden = self._golden
         finding = next((each for each in report.divergences if each.kind not in _LETS_PASS), None)
         try:
             run = self._results.run(now)
@@ -293,8 +306,6 @@ class _Running:
             kept=kept.id,
             now=now,
             left_out=left_out,
-            live=report.live,
-            files=report.files,
         )
 
     def _kept_run(self) -> Run:

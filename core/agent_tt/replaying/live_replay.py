@@ -9,6 +9,7 @@ wherever its question comes again, also behind calls that were made.
 from __future__ import annotations
 
 import threading
+from collections import Counter, deque
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
@@ -17,18 +18,19 @@ from agent_tt.intercepting.policy import effect_of, is_about_network
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.model import NO_USAGE
 from agent_tt.recording.lanes.guard_bypass import is_passing
+from agent_tt.replaying.answers.answer import Answer
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.report import LivePart, MadeCall, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from agent_tt.codec.wire import Wire
     from agent_tt.intercepting.policy import ToolPolicy
     from agent_tt.recording.calls.answers import Question, Served
     from agent_tt.recording.open_run import OpenCall
     from agent_tt.replaying.tape.matching import Match
-    from agent_tt.replaying.tape.tape import Tape
+    from agent_tt.replaying.tape.tape import Tape, TapeCall
 
 __all__ = ["LivePolicy", "LiveReplay", "Lively"]
 
@@ -77,13 +79,14 @@ class LiveReplay(Replay):
         tape: the run.
         lively: which are.
         policy: what they may do.
+        earlier: runs that were answered before where `tape` has no answer: those answers are given again.
 
     Attributes:
         policy: the same.
         goes_live: called once, before the first of them is made.
     """
 
-    def __init__(self, tape: Tape, lively: Lively, policy: ToolPolicy) -> None:
+    def __init__(self, tape: Tape, lively: Lively, policy: ToolPolicy, earlier: Iterable[Tape] = ()) -> None:
         super().__init__(tape, any_order=True)
         self.policy = policy
         self.goes_live: Callable[[], None] = lambda: None
@@ -91,6 +94,10 @@ class LiveReplay(Replay):
         self._made: list[MadeCall] = []
         self._held_back: dict[str, None] = {}
         self._usage = NO_USAGE
+        self._earlier: dict[str, deque[TapeCall]] = {}
+        for before in earlier:
+            for signature, entries in _beyond(before, tape).items():
+                self._earlier.setdefault(signature, entries)
         self._closes_tools = any(is_about_network(name) or name == "*subprocess" for name, _ in policy.denials)
 
     def passes(self) -> bool:
@@ -105,6 +112,8 @@ class LiveReplay(Replay):
                 return None
             if question.lane and question.kind in _MAY_GO and not self._is_over:
                 match = self._matching.find(question.lane, question.signature)
+                if match.call is None and (known := self._known_earlier(question)) is not None:
+                    return Answer(self, known)
                 if self._goes(question, is_recorded=match.call is not None):
                     self._go(question, match)
                     return None
@@ -112,6 +121,17 @@ class LiveReplay(Replay):
         if served is not None:
             self._usage += usage_of(served.call)
         return served
+
+    def _known_earlier(self, question: Question) -> TapeCall | None:
+        """The call of an earlier run that answers what this recording does not; it waits for nothing."""
+        known = self._earlier.get(question.signature)
+        if not known or self._lively.names_it(question):
+            return None
+        entry = known.popleft()
+        entry.turns, entry.served = (None,) * len(entry.turns), True
+        self.served += 1
+        self._usage += usage_of(entry.call)
+        return entry
 
     def _goes(self, question: Question, *, is_recorded: bool) -> bool:
         if not (self._lively.names_it(question) or (self._lively.changed and not is_recorded)):
@@ -147,3 +167,14 @@ class LiveReplay(Replay):
     def live_part(self) -> LivePart:
         """What was made for real so far, and what was not."""
         return LivePart(tuple(self._made), tuple(self._held_back), self.served - self.drawn, self._usage)
+
+
+def _beyond(before: Tape, tape: Tape) -> dict[str, deque[TapeCall]]:
+    """The calls of a run, by what they ask, that ask it once more than `tape` does, and were answered."""
+    found: dict[str, deque[TapeCall]] = {}
+    times = Counter[str]()
+    for entry in before.calls:
+        times[entry.signature] += 1
+        if times[entry.signature] > tape.times_asked(entry.signature) and entry.call.status == "ok":
+            found.setdefault(entry.signature, deque()).append(entry)
+    return found

@@ -51,8 +51,8 @@ class KeptRun:
         name: its name.
         folder: the working directory of the agent.
         is_fork: whether its row is there already, waiting to be filled.
-        live_names, live_changed: which calls are made for real, where the policy of the folder's project lets them; see
-            `agent_tt.replaying.live_replay.Lively`.
+        live_names, live_changed, earlier: which calls are made for real, where the policy of the folder's project lets
+            them; see `Rerun`.
     """
 
     store: Path
@@ -62,6 +62,7 @@ class KeptRun:
     is_fork: bool = False
     live_names: tuple[str, ...] = ()
     live_changed: bool = False
+    earlier: tuple[str, ...] = ()
 
     def told_in(self, rerun: Rerun) -> Rerun:
         """What the process of the agent is told, with this."""
@@ -74,6 +75,7 @@ class KeptRun:
             kept_is_fork=self.is_fork,
             live_names=self.live_names,
             live_changed=self.live_changed,
+            live_earlier=self.earlier,
         )
 
 

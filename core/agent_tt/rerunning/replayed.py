@@ -18,6 +18,7 @@ from agent_tt.forking.entry.code import run_with_code
 from agent_tt.forking.policy.policies import configured_policy
 from agent_tt.launching.again import refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
+from agent_tt.protocols import check_proven
 from agent_tt.recording.calls.site import is_agent_file
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.recording.lanes.guard_bypass import is_passing
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.engine import Replay
+    from agent_tt.replaying.tape.tape import Tape
     from agent_tt.rerunning.rerun import Rerun
 
 __all__ = ["replay_and_leave"]
@@ -162,8 +164,17 @@ def _engine(source: RunSource, run: Run, rerun: Rerun) -> Replay:
     """
     lively = Lively(rerun.live_names, rerun.live_changed)
     if lively:
-        return LiveReplay(read_tape(source, run), lively, configured_policy())
+        return LiveReplay(read_tape(source, run), lively, configured_policy(), _earlier(source, rerun.live_earlier))
     return open_tape(source, run, observe=rerun.observe, any_order=rerun.any_order)
+
+
+def _earlier(source: RunSource, runs: tuple[str, ...]) -> Iterator[Tape]:
+    """What runs that came before were answered; nothing of one that is gone or damaged."""
+    for run_id in runs:
+        with contextlib.suppress(AgentTTError):
+            run = source.run(run_id)
+            check_proven(source, run)
+            yield read_tape(source, run)
 
 
 def imported_files(root: str | None) -> Iterator[str]:

@@ -49,6 +49,7 @@ class Rerun:
         kept_is_fork: whether it goes on from a state of another run.
         live_names, live_changed: which calls of a replay are made for real where the policy lets them; see
             `agent_tt.replaying.live_replay.Lively`.
+        live_earlier: ids of runs in `store` whose answers are given again where the recording has none.
     """
 
     store: str
@@ -68,6 +69,7 @@ class Rerun:
     kept_is_fork: bool = False
     live_names: tuple[str, ...] = ()
     live_changed: bool = False
+    live_earlier: tuple[str, ...] = ()
 
     @property
     def fills(self) -> bool:
@@ -85,4 +87,4 @@ class Rerun:
         if text is None:
             return None
         fields = json.loads(text)
-        return cls(**{**fields, **{name: tuple(fields[name]) for name in ("arguments", "live_names")}})
+        return cls(**{**fields, **{name: tuple(fields[name]) for name in ("arguments", "live_names", "live_earlier")}})
