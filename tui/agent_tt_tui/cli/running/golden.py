@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
-from agent_tt_tui.format import counted
+from agent_tt_tui.cli.running.golden_text import FOLDER, asked_and_saved, mark, result_line, tell_result
+from agent_tt_tui.cli.terminal import Cell, Column
+from agent_tt_tui.format import counted, short_path
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.golden.golden_file import Golden
-    from agent_tt.golden.rule import Judgement, Rule, Verdict
+    from agent_tt.golden.rule import Judgement, Rule
     from agent_tt.model import Run
-
-FOLDER: Final = Path("tests/agents")
-"""Where goldens are kept unless something else is said."""
-
-_ROLES: Final[dict[Verdict, Role]] = {"passed": "well", "failed": "failed", "unknown": "changed"}
-
-
-def mark(terminal: Terminal, verdict: Verdict) -> Cell:
-    """The sign of a verdict."""
-    glyphs = terminal.glyphs
-    return Cell({"passed": glyphs.well, "failed": glyphs.failed, "unknown": glyphs.unknown}[verdict], _ROLES[verdict])
 
 
 @click.group()
 def command() -> None:
-    """Keep recorded runs as tests (goldens), and list and show those that are kept.
+    """Keep recorded runs as tests (goldens), list and show those that are kept, and watch them.
 
     \b
     agent-tt golden save refund-loop/fork-1 --name answers-in-two-steps
     agent-tt test tests/agents
+    agent-tt golden watch
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
 
 
@@ -217,4 +208,43 @@ def show(options: Options, path: Path) -> int:
         terminal.line(Cell(f"{key}  ", "muted"), terminal.safe(said))
     for kept in golden.rules:
         terminal.line(Cell("on   " if kept.is_on else "off  ", "muted"), terminal.safe(kept.rule.sentence))
+    return 0
+
+
+@command.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--live", is_flag=True, help="Make calls for real that nothing recorded answers.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give an agent up after this long.")
+@common_options
+def watch(options: Options, paths: tuple[Path, ...], timeout: float | None, *, live: bool) -> int:
+    """Run the goldens in PATHS, else in tests/agents, and again whenever a file that they run is saved.
+
+    Nothing goes out unless --live is given. With it, calls that nothing recorded answers are made for real, and only
+    these; what they were answered is given again the next times. Ctrl-C ends it.
+
+    \b
+    --json: a line for each event: {event: "saved", files, goldens}, {event: "began", name, file},
+            {event: "ended", change, …as of `test`}, {event: "unread", file, problem}
+    """  # noqa: D301
+    from threading import Event
+
+    from agent_tt.golden.watching import Began, Ended, Saved, watch_goldens
+
+    terminal, stop = options.terminal(), Event()
+    store = options.store_path() if options.store is not None else None
+    try:
+        for event in watch_goldens(paths or (FOLDER,), stop, live=live, store=store, timeout=timeout):
+            if options.as_json:
+                write_json(event.to_json(), one_line=True)
+            elif isinstance(event, Ended):
+                tell_result(terminal, event.result, event.change)
+                if event.result.live is not None:
+                    terminal.line("  ", Cell(terminal.safe(asked_and_saved(event.result.live)), "muted"))
+            elif isinstance(event, Saved):
+                files = ", ".join(short_path(file) for file in event.files)
+                terminal.line(Cell(f"{terminal.safe(files)} was saved", "muted"))
+            elif not isinstance(event, Began):
+                result_line(terminal, "unknown", event.path.stem, f"could not run: {event.problem}")
+    except KeyboardInterrupt:
+        stop.set()
     return 0

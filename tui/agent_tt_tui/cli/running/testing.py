@@ -9,8 +9,7 @@ import click
 
 from agent_tt.errors import AgentTTError, NotFound
 from agent_tt_tui.cli.options import Options, common_options, write_json
-from agent_tt_tui.cli.running.golden import FOLDER, mark
-from agent_tt_tui.cli.terminal import Cell, Terminal
+from agent_tt_tui.cli.running.golden_text import FOLDER, result_line, tell_result
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -61,7 +60,7 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *,
             unread.append((path, error.message))
             counts["unknown"] += 1
             if not options.as_json:
-                _line(terminal, "unknown", path.stem, f"could not run: {error.message}")
+                result_line(terminal, "unknown", path.stem, f"could not run: {error.message}")
             continue
         result = run_golden(
             golden, store=store, timeout=timeout, live="named" if live else "nothing", asks_judges=judge
@@ -88,19 +87,3 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *,
         words: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "unknown": "could not be run or judged"}
         terminal.line(", ".join(f"{number} {words[outcome]}" for outcome, number in counts.items() if number))
     return _FAILED if counts["failed"] else _UNKNOWN if counts["unknown"] else 0
-
-
-def tell_result(terminal: Terminal, result: GoldenResult) -> None:
-    """Say what came of a golden."""
-    _line(terminal, result.outcome, result.golden.name, result.first)
-    for remark in result.remarks:
-        terminal.line("  ", Cell(terminal.safe(remark), "muted"))
-    if result.outcome == "passed":
-        return
-    for line in result.lines()[1:]:
-        terminal.line("  ", line[: len(line) - len(line.lstrip())], terminal.safe(line.lstrip()))
-
-
-def _line(terminal: Terminal, outcome: Outcome, name: str, said: str) -> None:
-    words = ("  ", terminal.safe(said)) if said else ()
-    terminal.line(mark(terminal, outcome), "  ", Cell(terminal.safe(name), "strong"), *words)
