@@ -22,7 +22,6 @@ from agent_tt.replaying.guard.attempts import answered_again
 from agent_tt.replaying.guard.guard import Rules, guarded
 from agent_tt.replaying.guard.quiet import quiet
 from agent_tt.replaying.kept_store import KeptStore
-from agent_tt.replaying.live_replay import LivePolicy, LiveReplay
 from agent_tt.replaying.null_store import NumberingStore
 from agent_tt.replaying.tape.tape import read_tape
 
@@ -132,7 +131,6 @@ def replaying(
         into = NumberingStore(check, checked=checked)
     else:
         into = KeptStore(keeping, replay.tape.run, check, checked=checked)
-    live = replay if isinstance(replay, LiveReplay) else None
     with (
         looking_once(),
         quiet(),
@@ -140,7 +138,7 @@ def replaying(
         SESSION.joined(
             StoreOverride(into.as_store()),
             RecordedResponses(answers),
-            *(() if live is None else (LivePolicy(live.policy),)),
+            *replay.links,
         ),
         around,
         patched_again(replay.tape.run.facts.patched, root),
@@ -149,8 +147,7 @@ def replaying(
     ):
         if replay.tape.run.incomplete is not None:
             replay.notes.add("incomplete recording", replay.tape.run.incomplete)
-        if live is not None:
-            live.goes_live = clock.stop
+        replay.goes_live = clock.stop
         try:
             yield
         finally:

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     from agent_tt.errors import NotRebuildable
     from agent_tt.model import Call
     from agent_tt.recording.calls.answers import Question, Served
+    from agent_tt.recording.links import Link
     from agent_tt.replaying.clock.timeline import Timeline, Upcoming
     from agent_tt.replaying.divergence import DivergenceKind
-    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.replaying.report import LivePart, ReplayReport
     from agent_tt.replaying.tape.matching import Match
     from agent_tt.replaying.tape.tape import Tape, TapeCall, TapeLane
 
@@ -83,7 +84,13 @@ class Replay:
         failure: what the replay failed with; None while it has not.
         is_halted: whether it failed while the agent ran, and not only by what the agent left out.
         is_amended: whether an edit of a fork has been applied.
+        goes_live: called once, before a call is made for real; see `agent_tt.replaying.live_replay`.
+        live_part: what was made for real; None where nothing may be.
+        links: what else takes part while it answers.
     """
+
+    live_part: LivePart | None = None
+    links: tuple[Link, ...] = ()
 
     def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True, any_order: bool = False) -> None:
         """Begin.
@@ -110,6 +117,7 @@ class Replay:
         self.failure: Finding | None = None
         self.is_halted = False
         self.is_amended = False
+        self.goes_live: Callable[[], None] = lambda: None
         self._whole = whole
         use_rules_of(tape.run.metadata, tape.place, tape.marks_brought())
         self._matching = Matching(tape)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import ToolDenied
 from agent_tt.intercepting.policy import effect_of, is_about_network
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.model import NO_USAGE
@@ -23,11 +24,13 @@ from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.report import LivePart, MadeCall, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from agent_tt.codec.wire import Wire
     from agent_tt.intercepting.policy import ToolPolicy
+    from agent_tt.model import NewCall
     from agent_tt.recording.calls.answers import Question, Served
+    from agent_tt.recording.links import Reply
     from agent_tt.recording.open_run import OpenCall
     from agent_tt.replaying.tape.matching import Match
     from agent_tt.replaying.tape.tape import Tape, TapeCall
@@ -50,9 +53,6 @@ class Lively:
     names: tuple[str, ...] = ()
     changed: bool = False
 
-    def __bool__(self) -> bool:
-        return bool(self.names) or self.changed
-
     def names_it(self, question: Question) -> bool:
         """Whether a call always is."""
         return any(name == f"*{question.kind}" or fnmatchcase(question.name, name) for name in self.names)
@@ -71,6 +71,14 @@ class LivePolicy(PolicyEnforcement):
         if is_passing():
             facts.update(said)
 
+    def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
+        """Refuse a call that another one makes, where no rule lets it be made."""
+        reply = super().answer_call(call, new)
+        if reply is None or reply.refusal is None:
+            return reply
+        why = f"{new.name} was not made: the policy holds it back"
+        return replace(reply, refusal=ToolDenied(why, tool=new.name, hint=f"a rule lets it: {new.name} = live"))
+
 
 class LiveReplay(Replay):
     """Answers calls from a tape, but for those that are made for real.
@@ -80,16 +88,12 @@ class LiveReplay(Replay):
         lively: which are.
         policy: what they may do.
         earlier: runs that were answered before where `tape` has no answer: those answers are given again.
-
-    Attributes:
-        policy: the same.
-        goes_live: called once, before the first of them is made.
     """
 
     def __init__(self, tape: Tape, lively: Lively, policy: ToolPolicy, earlier: Iterable[Tape] = ()) -> None:
         super().__init__(tape, any_order=True)
-        self.policy = policy
-        self.goes_live: Callable[[], None] = lambda: None
+        self.links = (LivePolicy(policy),)
+        self._policy = policy
         self._lively = lively
         self._made: list[MadeCall] = []
         self._held_back: dict[str, None] = {}
@@ -119,7 +123,8 @@ class LiveReplay(Replay):
                     return None
         served = super().ask(question)
         if served is not None:
-            self._usage += usage_of(served.call)
+            with self._lock:
+                self._usage += usage_of(served.call)
         return served
 
     def _known_earlier(self, question: Question) -> TapeCall | None:
@@ -146,7 +151,7 @@ class LiveReplay(Replay):
         if is_tool and self._closes_tools:  # a person denies requests or programs, and not all that a tool does is seen
             return False
         effect = question.effect or ("write" if is_tool else effect_of(kind, name, None))
-        return self.policy.decide(kind, name, effect, model=question.model).word == "live"
+        return self._policy.decide(kind, name, effect, model=question.model).word == "live"
 
     def _go(self, question: Question, match: Match) -> None:
         """Let a call be made: nobody waits for the recorded answer that its own comes in place of."""
@@ -164,7 +169,7 @@ class LiveReplay(Replay):
         self.turns.progressed()
 
     @property
-    def live_part(self) -> LivePart:
+    def live_part(self) -> LivePart:  # type: ignore[override]  # of others it is None
         """What was made for real so far, and what was not."""
         return LivePart(tuple(self._made), tuple(self._held_back), self.served - self.drawn, self._usage)
 

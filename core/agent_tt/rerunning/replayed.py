@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
 from agent_tt.forking.entry.code import run_with_code
-from agent_tt.forking.policy.policies import configured_policy
 from agent_tt.launching.again import refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
 from agent_tt.protocols import check_proven
@@ -26,7 +25,6 @@ from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.guard.guard import Rules, guarded
 from agent_tt.replaying.kept_store import Keeping
-from agent_tt.replaying.live_replay import Lively, LiveReplay
 from agent_tt.replaying.null_store import StateCheck
 from agent_tt.replaying.program.program_end import end_program, leave, told_of_exit
 from agent_tt.replaying.program.same_screen import same_screen
@@ -106,7 +104,7 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
         clean = outcome is None or (isinstance(outcome, SystemExit) and outcome.code in (None, 0))
         end = agent_end(run, None if clean else error_info(outcome), halted=halted)  # type: ignore[arg-type]
         shape = report_of(replay, end).to_json()
-        if isinstance(replay, LiveReplay):
+        if replay.live_part is not None:
             shape["live"] = replay.live_part.to_json()
         if rerun.keep:
             shape["files"] = list(imported_files(run.code.root))
@@ -162,10 +160,13 @@ def _engine(source: RunSource, run: Run, rerun: Rerun) -> Replay:
     Raises:
         UsageError: calls may be made for real, and the policy that is configured cannot be read.
     """
+    if not (rerun.live_names or rerun.live_changed):
+        return open_tape(source, run, observe=rerun.observe, any_order=rerun.any_order)
+    from agent_tt.forking.policy.policies import configured_policy
+    from agent_tt.replaying.live_replay import Lively, LiveReplay
+
     lively = Lively(rerun.live_names, rerun.live_changed)
-    if lively:
-        return LiveReplay(read_tape(source, run), lively, configured_policy(), _earlier(source, rerun.live_earlier))
-    return open_tape(source, run, observe=rerun.observe, any_order=rerun.any_order)
+    return LiveReplay(read_tape(source, run), lively, configured_policy(), _earlier(source, rerun.live_earlier))
 
 
 def _earlier(source: RunSource, runs: tuple[str, ...]) -> Iterator[Tape]:
