@@ -27,6 +27,8 @@ _UPDATE = "--golden-update"
 _WRITE = "--golden-write"
 _LIVE = "--golden-live"
 _JUDGE = "--golden-judge"
+_REMARK = "agent-tt"
+"""Under this name a report says what is worth knowing of a golden whatever came of it; in JUnit a property."""
 
 
 class GoldenNotPassed(Exception):
@@ -94,7 +96,7 @@ class GoldenItem(pytest.Item):
             asks_judges=bool(self.config.getoption(_JUDGE)),
         )
         for remark in self._result.remarks:
-            self.warn(pytest.PytestWarning(remark))
+            self.user_properties.append((_REMARK, remark))
         if self._result.outcome == "unknown":
             raise GoldenNotPassed("\n".join(self._result.lines()))
 
@@ -137,6 +139,21 @@ class GoldenItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where it is, for the heading of a failure."""
         return self.path, None, f"golden {self.name}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what is worth knowing of goldens whatever came of them: a rule that was not judged, say."""
+    reports = [report for group in terminalreporter.stats.values() for report in group]
+    remarks = {
+        f"{report.nodeid}: {said}": None
+        for report in reports
+        for name, said in getattr(report, "user_properties", ())
+        if name == _REMARK
+    }
+    if remarks:
+        terminalreporter.section("goldens of agent-tt")
+        for line in remarks:
+            terminalreporter.line(line)
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ class Judged(Rule):
             said = self._asked(run.answer)
         except (OSError, HTTPException, ValueError) as error:
             why = f"status {error.code}" if isinstance(error, HTTPError) else f"{type(error).__name__}: {error}"
-            return unknown(f"not judged: {urlsplit(self.url).netloc} gave no answer: {why}")
+            return unknown(f"not judged: {urlsplit(self.url).hostname} gave no answer: {why}")
         word = re.match(r"\W*(yes|no)\b", said, re.IGNORECASE)
         shown = " ".join(redact_text(said).split())[:200]
         if word is None:
@@ -194,7 +194,10 @@ class Judged(Rule):
         if self.key:
             headers["authorization"] = f"Bearer {os.environ[self.key]}"
         request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)  # noqa: S310  checked above
-        with urllib.request.build_opener(_NoRedirects).open(request, timeout=self.seconds) as response:
+        opener = urllib.request.build_opener(_NoRedirects)
+        if request.type == "http":  # on this machine, and it stays here
+            opener = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=self.seconds) as response:
             pieces = pieces_of(response.read(_LONGEST_ANSWER), "application/json")
         messages = OpenAIChat().read_answer(pieces).messages
         if not messages:

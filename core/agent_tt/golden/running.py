@@ -60,9 +60,9 @@ class GoldenResult:
 
     Attributes:
         golden: the golden.
-        outcome: `passed` where every rule that is on did, and one is; `failed` where one failed, or the agent asked
-            what was never recorded; `unknown` where it could not be run, or a rule could not be judged.
-        judgements: what each rule that is on says; none where it could not be run.
+        outcome: `passed` where every rule that was judged did, and one was; `failed` where one failed, or the agent
+            asked what was never recorded; `unknown` where it could not be run, or a rule could not be judged.
+        judgements: what each rule that was judged says; none where it could not be run.
         new_request: the first request that has no recording; None where there was none.
         problem: why it could not be run; "" where it could.
         store: the file with both runs.

@@ -95,7 +95,7 @@ class LivePart:
     Attributes:
         made: the calls that were, in the order in which they were asked.
         held_back: names of those that were to be, and that the policy holds back.
-        answered: how many calls were answered from the recording.
+        answered: how many calls were answered from what was recorded.
         saved: what model calls among these cost when they were recorded, as far as anybody said.
     """
 

@@ -53,14 +53,38 @@ def main(state=None):
 """
 
 
+AT_ONCE = """
+import asyncio, os
+import agent_tt, httpx
+from words import PROMPTS
+
+async def ask(client, prompt):
+    body = {"model": "m", "messages": [{"role": "user", "content": prompt}]}
+    answer = (await client.post(f"{os.environ['MODEL_SERVER']}/v1/chat/completions", json=body)).json()
+    return answer["choices"][0]["message"]["content"]
+
+async def ask_all(state):
+    with agent_tt.record("asking", state=state) as run:
+        for _ in range(2):
+            with run.step("ask", state):
+                async with httpx.AsyncClient(timeout=60) as client:
+                    state["answers"] = await asyncio.gather(*(ask(client, prompt) for prompt in PROMPTS))
+                await asyncio.sleep(0)
+
+def main(state=None):
+    asyncio.run(ask_all(state or {"answers": []}))
+"""
+"""An agent that asks a model as often at once, and then once more."""
+
+
 def words(folder: Path, *prompts: str) -> None:
     """Write what the agent asks."""
     write_source(folder / "words.py", f"PROMPTS = {list(prompts)!r}\n")
 
 
-def recorded(folder: Path, url: str, rules, **changes) -> Golden:
+def recorded(folder: Path, url: str, rules, source: str = AGENT, **changes) -> Golden:
     """Record the agent in a folder, and keep the run as a golden."""
-    write_source(folder / "asking.py", AGENT)
+    write_source(folder / "asking.py", source)
     words(folder, "one", "two", "three")
     (folder / "pyproject.toml").write_text("")
     environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db"), "MODEL_SERVER": url}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.golden.asking import answering, prompts_in, recorded, words
+from tests.core.golden.asking import AGENT, AT_ONCE, answering, prompts_in, recorded, words
 from tests.core.web_server import OPENAI_ANSWER, serving
+from tests.fresh_source import write_source
 
 from agent_tt.errors import UsageError
 from agent_tt.golden.golden_file import read_golden
@@ -75,6 +76,40 @@ def test_a_model_that_a_person_denies_is_not_asked(server, tmp_path):
     result = ran(golden, live="changed")
     assert (result.outcome, result.live.made, server.asked) == ("failed", (), [])
     assert "asks what was not recorded at step 1" in result.first
+
+
+def test_questions_that_are_asked_at_once_go_out_beside_those_that_are_answered(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED, AT_ONCE)
+    server.forget()
+    words(tmp_path, "one", "another", "three")
+    result = ran(golden, live="changed")
+    assert (result.outcome, prompts_in(server.bodies)) == ("passed", ["another", "another"]), result.first
+    assert (len(result.live.made), result.live.answered) == (2, 4)
+
+
+def test_what_a_call_does_that_is_made_for_real_goes_by_the_policy_too(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["search"]')
+    server.forget()
+    paying = AGENT.replace("def search(word):", "def search(word):\n    pay(9)")
+    write_source(tmp_path / "asking.py", paying)
+    result = ran(golden, live="named")
+    assert (result.outcome, server.asked) == ("failed", [])
+    assert "pay was not made: the policy holds it back" in result.first
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "live"\n')
+    assert (ran(golden, live="named").outcome, server.asked) == ("passed", ["POST /pay", "GET /search"])
+
+
+def test_what_is_reached_past_all_calls_is_stopped_also_behind_one_that_was_made(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["search"]')
+    server.forget()
+    reaching = AGENT.replace(
+        "            pay(3)",
+        "            import socket; socket.create_connection(('127.0.0.1', int(SERVER.rpartition(':')[2])))",
+    )
+    write_source(tmp_path / "asking.py", reaching)
+    result = ran(golden, live="named")
+    assert (result.outcome, server.asked) == ("failed", ["GET /search"])
+    assert "asks what was not recorded at step 2: socket.connect" in result.first
 
 
 @pytest.mark.parametrize(

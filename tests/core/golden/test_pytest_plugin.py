@@ -12,7 +12,8 @@ import pytest
 from tests.core.golden.desk import RULES, keep, record, write
 
 from agent_tt.golden.golden_file import read_golden
-from agent_tt.golden.run_rules import AtMost
+from agent_tt.golden.outside_rules import Judged
+from agent_tt.golden.run_rules import AtMost, Ends
 
 
 @pytest.fixture
@@ -79,6 +80,17 @@ def test_fifty_goldens_pass_on_two_workers_with_and_without_the_store_they_were_
     (tmp_path / "without" / "runs.db").unlink()
     done = run_pytest(tmp_path, "-p", "xdist", "-n", "2", PYTHONPATH=str(Path(__file__).parents[3]))
     assert (done.returncode, "50 passed" in done.stdout) == (0, True), done.stdout
+
+
+def test_what_was_not_judged_is_said_of_what_passed_and_stands_in_junit(project):
+    asks = Judged("Is it polite?", "http://127.0.0.1:1/chat/completions", "m")
+    keep(project, "kept", [Ends(), asks])
+    done = run_pytest(project, "-W", "error", "--junitxml", "out.xml")
+    assert done.returncode == 0, done.stdout
+    assert "goldens/kept.toml::kept: not judged: m says yes: Is it polite?" in done.stdout
+    (said,) = ET.parse(project / "out.xml").getroot().iter("property")
+    assert said.get("value") == "not judged: m says yes: Is it polite?"
+    assert run_pytest(project, "--golden-judge").returncode == 1
 
 
 def test_an_update_is_shown_and_written_only_where_that_is_asked_for(project):
