@@ -77,18 +77,33 @@ def main(state=None):
 """An agent that asks a model as often at once, and then once more."""
 
 
+OPENAI_LOOP = """
+import os
+import openai
+from words import PROMPTS
+
+client = openai.OpenAI(base_url=os.environ["MODEL_SERVER"] + "/v1", api_key="any")
+for prompt in PROMPTS:
+    answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    print(answer.choices[0].message.content)
+"""
+"""A program on OpenAI's client that knows nothing of agent-tt."""
+
+
 def words(folder: Path, *prompts: str) -> None:
     """Write what the agent asks."""
     write_source(folder / "words.py", f"PROMPTS = {list(prompts)!r}\n")
 
 
-def recorded(folder: Path, url: str, rules, source: str = AGENT, **changes) -> Golden:
-    """Record the agent in a folder, and keep the run as a golden."""
+def recorded(folder: Path, url: str, rules, source: str = AGENT, *recording: str, **changes) -> Golden:
+    """Record the agent in a folder, by itself or by a command that does, and keep the run as a golden."""
     write_source(folder / "asking.py", source)
     words(folder, "one", "two", "three")
     (folder / "pyproject.toml").write_text("")
     environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db"), "MODEL_SERVER": url}
-    subprocess.run([sys.executable, "-c", "import asking; asking.main()"], cwd=folder, env=environment, check=True)
+    code = ("-c", "import asking; asking.main()")
+    command = (*recording, "--", sys.executable, "asking.py") if recording else code
+    subprocess.run([sys.executable, *command], cwd=folder, env=environment, check=True)
     with closing(open_store(folder / "runs.db")) as store:
         golden = save_golden(store, store.run("asking"), folder / "goldens", "asking", rules)
     lines = golden.path.read_text().splitlines()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.golden.asking import AGENT, AT_ONCE, answering, prompts_in, recorded, words
+from tests.core.golden.asking import AGENT, AT_ONCE, OPENAI_LOOP, answering, prompts_in, recorded, words
 from tests.core.web_server import OPENAI_ANSWER, serving
 from tests.fresh_source import write_source
 
@@ -13,7 +13,9 @@ from agent_tt.golden.run_rules import Ends
 from agent_tt.golden.running import run_golden
 from agent_tt.golden.value_rules import State
 
-pytestmark = pytest.mark.warm("httpx")
+pytestmark = pytest.mark.warm("httpx", "openai")
+
+RECORD = ("-m", "agent_tt_tui", "record", "--name", "asking")
 
 ANSWERED = (Ends(), State("answers[0]", equals='"30"'))
 
@@ -43,6 +45,19 @@ def test_exactly_the_changed_calls_go_out_and_what_comes_after_them_is_answered_
     assert (result.outcome, made(result)) == ("passed", ["POST", "POST"]), result.first
     assert prompts_in(server.bodies) == ["another", "a fourth"]
     assert (result.live.answered, result.live.saved.tokens_in, result.live.saved.tokens_out) == (4, 6, 2)
+    assert {"asking.py", "words.py"} <= {*result.files}
+
+
+def test_a_changed_word_of_an_unmodified_openai_loop_fails_and_is_all_that_goes_out(server, tmp_path):
+    golden = recorded(tmp_path, server.url, (Ends(),), OPENAI_LOOP, *RECORD)
+    server.forget()
+    words(tmp_path, "one", "another", "three")
+    halted = ran(golden)
+    assert (halted.outcome, halted.new_request.kind, server.asked) == ("failed", "changed request", [])
+    assert "body.messages[0].content" in halted.first
+    result = ran(golden, live="changed")
+    assert (result.outcome, prompts_in(server.bodies)) == ("passed", ["another"]), result.first
+    assert result.live.answered == 2
     assert {"asking.py", "words.py"} <= {*result.files}
 
 
@@ -109,7 +124,7 @@ def test_what_is_reached_past_all_calls_is_stopped_also_behind_one_that_was_made
     write_source(tmp_path / "asking.py", reaching)
     result = ran(golden, live="named")
     assert (result.outcome, server.asked) == ("failed", ["GET /search"])
-    assert "asks what was not recorded at step 2: socket.connect" in result.first
+    assert "asks what was not recorded at step 2: socket." in result.first
 
 
 @pytest.mark.parametrize(
