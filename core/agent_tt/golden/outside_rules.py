@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import TYPE_CHECKING, ClassVar, Final
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from agent_tt.errors import UsageError
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Judged", "Verify"]
 
 _SECONDS: Final = 60
+_LONGEST_SECONDS: Final = 86_400
 _SHOWN_LINES: Final = 10
 _SHOWN_BYTES: Final = 4096
 _LONGEST_ANSWER: Final = 1 << 20
@@ -61,14 +62,15 @@ class Verify(Rule):
         """Read the command line.
 
         Raises:
-            UsageError: it has no words, or a quote is not closed; or it is given no time.
+            UsageError: it has no words, or a quote is not closed; or its time makes no sense.
         """
         try:
             words = shlex.split(self.command)
         except ValueError as error:
             raise UsageError(f"command: {error}") from error
-        if not words or self.seconds <= 0:
-            raise UsageError("command and seconds: a command, and more than no time, must be given")
+        if not words:
+            raise UsageError("command: it has no words")
+        _check_seconds(self.seconds)
 
     @property
     def sentence(self) -> str:
@@ -83,13 +85,19 @@ class Verify(Rule):
         with temporary_file() as output:
             try:
                 code = _exit_code(shlex.split(self.command), run.leave.root, output, self.seconds)
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 return unknown(f"the command cannot be run: {error}")
             shown = _last_lines(output)
         if code == 0:
             return passed("exit code 0")
-        said = f"it takes longer than {self.seconds:g} s" if code is None else f"exit code {code}"
-        return Judgement("failed", said, shown=shown)
+        if code is None:
+            return Judgement("failed", f"it takes longer than {self.seconds:g} s", shown=shown)
+        return Judgement("failed", f"exit code {code}" if code > 0 else f"ended by signal {-code}", shown=shown)
+
+
+def _check_seconds(seconds: float) -> None:
+    if not 0 < seconds <= _LONGEST_SECONDS:
+        raise UsageError(f"seconds: more than 0, and at most {_LONGEST_SECONDS:,}, are needed")
 
 
 def _exit_code(words: list[str], folder: Path, output: BinaryIO, seconds: float) -> int | None:
@@ -142,15 +150,17 @@ class Judged(Rule):
         """Check the address.
 
         Raises:
-            UsageError: it is none of the web; or what is sent there could be read on its way.
+            UsageError: it is none of the web; or what is sent there could be read on its way; or the time makes no
+                sense.
         """
         try:
             parts = urlsplit(self.url)
             is_sound = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _OWN_MACHINE)
         except ValueError:
             is_sound = False
-        if not is_sound or self.seconds <= 0:
-            raise UsageError("url: https://…, or http:// on this machine, is needed, and more than no seconds")
+        if not is_sound:
+            raise UsageError("url: https://…, or http:// on this machine, is needed")
+        _check_seconds(self.seconds)
 
     @property
     def sentence(self) -> str:
@@ -169,7 +179,10 @@ class Judged(Rule):
         try:
             said = self._asked(run.answer)
         except (OSError, HTTPException, ValueError) as error:
-            why = f"status {error.code}" if isinstance(error, HTTPError) else f"{type(error).__name__}: {error}"
+            # What others say may quote the header with the key.
+            why = f"status {error.code}" if isinstance(error, HTTPError) else type(error).__name__
+            if isinstance(error, URLError) and not isinstance(error, HTTPError):
+                why = str(error.reason)
             return unknown(f"not judged: {urlsplit(self.url).hostname} gave no answer: {why}")
         word = re.match(r"\W*(yes|no)\b", said, re.IGNORECASE)
         shown = " ".join(redact_text(said).split())[:200]

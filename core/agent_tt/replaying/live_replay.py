@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import ToolDenied
 from agent_tt.intercepting.policy import effect_of, is_about_network
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.rules import Rule
 from agent_tt.model import NO_USAGE
 from agent_tt.recording.lanes.guard_bypass import is_passing
+from agent_tt.recording.links import Reply
 from agent_tt.replaying.answers.answer import Answer
 from agent_tt.replaying.engine import Replay
-from agent_tt.replaying.report import LivePart, MadeCall, usage_of
+from agent_tt.replaying.report import LiveCall, LivePart, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from agent_tt.intercepting.policy import ToolPolicy
     from agent_tt.model import NewCall
     from agent_tt.recording.calls.answers import Question, Served
-    from agent_tt.recording.links import Reply
     from agent_tt.recording.open_run import OpenCall
     from agent_tt.replaying.tape.matching import Match
     from agent_tt.replaying.tape.tape import Tape, TapeCall
@@ -39,6 +40,8 @@ __all__ = ["LivePolicy", "LiveReplay", "Lively"]
 
 _MAY_GO: Final = frozenset({"llm", "tool", "http"})
 """Kinds of calls that may be made for real: what goes over connections and what programs do is not seen as a whole."""
+
+_PROGRAMS: Final = ("*subprocess", "subprocess ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,12 @@ class LivePolicy(PolicyEnforcement):
             facts.update(said)
 
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
-        """Refuse a call that another one makes, where no rule lets it be made."""
-        reply = super().answer_call(call, new)
-        if reply is None or reply.refusal is None:
-            return reply
-        why = f"{new.name} was not made: the policy holds it back"
-        return replace(reply, refusal=ToolDenied(why, tool=new.name, hint=f"a rule lets it: {new.name} = live"))
+        """Refuse a call that another one makes, where the rule for it is any but to make it: nobody can be asked."""
+        rule = call.by_link.get(self)
+        if not isinstance(rule, Rule) or rule.word == "live":
+            return None
+        why = f"{new.name} was not made: its policy is {rule.text} ({rule.where})"
+        return Reply(refusal=ToolDenied(why, tool=new.name, hint=f"a rule lets it: {new.name} = live"))
 
 
 class LiveReplay(Replay):
@@ -95,14 +98,16 @@ class LiveReplay(Replay):
         self.links = (LivePolicy(policy),)
         self._policy = policy
         self._lively = lively
-        self._made: list[MadeCall] = []
+        self._made: list[LiveCall] = []
         self._held_back: dict[str, None] = {}
         self._usage = NO_USAGE
         self._earlier: dict[str, deque[TapeCall]] = {}
         for before in earlier:
             for signature, entries in _beyond(before, tape).items():
                 self._earlier.setdefault(signature, entries)
-        self._closes_tools = any(is_about_network(name) or name == "*subprocess" for name, _ in policy.denials)
+        denied = [name for name, _ in policy.denials]
+        self._closes_all = any(name.startswith("socket ") for name in denied)
+        self._closes_tools = any(is_about_network(name) or name.startswith(_PROGRAMS) for name in denied)
 
     def passes(self) -> bool:
         """Whether this code belongs to a call that is made for real."""
@@ -148,7 +153,8 @@ class LiveReplay(Replay):
 
     def _may_go(self, question: Question) -> bool:
         kind, name, is_tool = question.kind, question.name, question.kind == "tool"
-        if is_tool and self._closes_tools:  # a person denies requests or programs, and not all that a tool does is seen
+        # A person denies connections, requests or programs, and which a call makes is not known before.
+        if self._closes_all or (is_tool and self._closes_tools):
             return False
         effect = question.effect or ("write" if is_tool else effect_of(kind, name, None))
         return self._policy.decide(kind, name, effect, model=question.model).word == "live"
@@ -158,7 +164,7 @@ class LiveReplay(Replay):
         if not self._made:
             self.goes_live()
             threading.Thread(target=self.relax_patiently, name="agent-tt live", daemon=True).start()
-        self._made.append(MadeCall(question.kind, question.name, question.step))
+        self._made.append(LiveCall(question.kind, question.name, question.step))
         stands_for = match.call or next(
             (entry for entry in match.lane.unserved() if entry.call.name == question.name), None
         )

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "VERDICT_WORDS",
     "AgentEnd",
+    "LiveCall",
     "LivePart",
-    "MadeCall",
     "ReplayReport",
     "Verdict",
     "agent_end",
@@ -75,7 +75,7 @@ class AgentEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeCall:
+class LiveCall:
     """A call of a replay that was made for real.
 
     Attributes:
@@ -99,7 +99,7 @@ class LivePart:
         saved: what model calls among these cost when they were recorded, as far as anybody said.
     """
 
-    made: tuple[MadeCall, ...] = ()
+    made: tuple[LiveCall, ...] = ()
     held_back: tuple[str, ...] = ()
     answered: int = 0
     saved: Usage = NO_USAGE
@@ -117,7 +117,7 @@ class LivePart:
     @classmethod
     def from_json(cls, shape: dict[str, Any]) -> LivePart:
         """What `to_json` wrote, in another process."""
-        made = tuple(MadeCall(**call) for call in shape["made"])
+        made = tuple(LiveCall(**call) for call in shape["made"])
         return cls(made, tuple(shape["held_back"]), shape["answered"], Usage(**shape["saved"]))
 
 

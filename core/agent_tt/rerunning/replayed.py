@@ -165,8 +165,9 @@ def _engine(source: RunSource, run: Run, rerun: Rerun) -> Replay:
     from agent_tt.forking.policy.policies import configured_policy
     from agent_tt.replaying.live_replay import Lively, LiveReplay
 
-    lively = Lively(rerun.live_names, rerun.live_changed)
-    return LiveReplay(read_tape(source, run), lively, configured_policy(), _earlier(source, rerun.live_earlier))
+    lively, policy = Lively(rerun.live_names, rerun.live_changed), configured_policy()
+    os.environ.update(policy.to_environment())  # for programs that a call starts
+    return LiveReplay(read_tape(source, run), lively, policy, _earlier(source, rerun.live_earlier))
 
 
 def _earlier(source: RunSource, runs: tuple[str, ...]) -> Iterator[Tape]:

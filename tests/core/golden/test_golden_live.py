@@ -83,16 +83,6 @@ def test_what_writes_is_made_where_the_policy_of_the_project_says_so_by_name(ser
     assert "not a policy" in ran(golden, live="named").problem
 
 
-def test_a_model_that_a_person_denies_is_not_asked(server, tmp_path):
-    golden = recorded(tmp_path, server.url, ANSWERED)
-    server.forget()
-    words(tmp_path, "one", "another", "three")
-    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\nm = "deny"\n')
-    result = ran(golden, live="changed")
-    assert (result.outcome, result.live.made, server.asked) == ("failed", (), [])
-    assert "asks what was not recorded at step 1" in result.first
-
-
 def test_questions_that_are_asked_at_once_go_out_beside_those_that_are_answered(server, tmp_path):
     golden = recorded(tmp_path, server.url, ANSWERED, AT_ONCE)
     server.forget()
@@ -109,7 +99,9 @@ def test_what_a_call_does_that_is_made_for_real_goes_by_the_policy_too(server, t
     write_source(tmp_path / "asking.py", paying)
     result = ran(golden, live="named")
     assert (result.outcome, server.asked) == ("failed", [])
-    assert "pay was not made: the policy holds it back" in result.first
+    assert "pay was not made: its policy is deny (default)" in result.first
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "ask"\n')
+    assert (ran(golden, live="named").outcome, server.asked) == ("failed", [])
     (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "live"\n')
     assert (ran(golden, live="named").outcome, server.asked) == ("passed", ["POST /pay", "GET /search"])
 
@@ -125,6 +117,17 @@ def test_what_is_reached_past_all_calls_is_stopped_also_behind_one_that_was_made
     result = ran(golden, live="named")
     assert (result.outcome, server.asked) == ("failed", ["GET /search"])
     assert "asks what was not recorded at step 2: socket." in result.first
+
+
+@pytest.mark.parametrize("denied", ["m", "*llm", "POST *", "socket 127.0.0.1:*"])
+def test_what_a_person_denies_keeps_a_request_from_going_out(server, tmp_path, denied):
+    golden = recorded(tmp_path, server.url, ANSWERED)
+    server.forget()
+    words(tmp_path, "one", "another", "three")
+    (tmp_path / "pyproject.toml").write_text(f'[tool.agent-tt.policy]\n"{denied}" = "deny"\n')
+    result = ran(golden, live="changed")
+    assert (result.outcome, result.live.made, server.asked) == ("failed", (), [])
+    assert "asks what was not recorded at step 1" in result.first
 
 
 @pytest.mark.parametrize(

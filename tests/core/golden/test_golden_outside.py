@@ -42,6 +42,10 @@ def test_a_command_is_judged_by_its_exit_code_in_the_root_and_its_end_is_shown(t
     assert (broken.verdict, broken.said, broken.shown[0]) == ("failed", "exit code 1", "first")
     assert "aaaa" not in broken.shown[1]
     assert judged(Verify("no-such-command-anywhere"), tmp_path).verdict == "unknown"
+    assert judged(Verify("true \0"), tmp_path).verdict == "unknown"
+    assert (
+        judged(python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"), tmp_path).said == "ended by signal 9"
+    )
 
 
 def test_a_command_that_takes_too_long_is_ended_and_has_failed(tmp_path):
@@ -95,6 +99,15 @@ def test_a_judge_that_fails_or_sends_elsewhere_judges_nothing(tmp_path):
     assert judged(rule, tmp_path, asks_judges=True).verdict == "unknown"  # nobody listens any more
 
 
+def test_a_key_that_cannot_be_sent_is_not_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUDGE_KEY", "not\na header")
+    with serving({}) as web:
+        rule = Judged("Is it done?", f"{web.url}/chat/completions", "m", key="JUDGE_KEY")
+        said = judged(rule, tmp_path, asks_judges=True).said
+    assert said.startswith("not judged")
+    assert "a header" not in said
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -102,8 +115,9 @@ def test_a_judge_that_fails_or_sends_elsewhere_judges_nothing(tmp_path):
         ('kind = "judged", asks = "?", model = "m", url = "file:///etc/passwd"', "url: https"),
         ('kind = "judged", asks = "?", model = "m"', "url must be given"),
         ('kind = "verify", command = "echo \'open"', "command: No closing quotation"),
-        ('kind = "verify", command = " "', "a command"),
-        ('kind = "verify", command = "true", seconds = 0', "more than no time"),
+        ('kind = "verify", command = " "', "command: it has no words"),
+        ('kind = "verify", command = "true", seconds = 0', "seconds: more than 0"),
+        ('kind = "verify", command = "true", seconds = 1e300', "seconds: more than 0"),
     ],
 )
 def test_what_asks_outside_has_to_make_sense(text, why):

@@ -22,7 +22,7 @@ from agent_tt.golden.opened_run import OpenedRun
 from agent_tt.golden.running import GoldenResult
 from agent_tt.golden.watching import Began, Ended, Saved, Unread
 from agent_tt.model import Usage
-from agent_tt.replaying.report import LivePart, MadeCall
+from agent_tt.replaying.report import LiveCall, LivePart
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -135,6 +135,9 @@ def test_goldens_are_listed_shown_and_not_overwritten_unasked(command, project):
     shown = command("golden", "show", "tests/agents/mended.toml", "--json").json
     assert (shown["steps"], shown["run"]["agent"]) == (2, "refund_loop.py:main_v2")
     assert "ends well" in command("golden", "show", "tests/agents/mended.toml").out
+    path = project / "tests/agents/mended.toml"
+    path.write_text(path.read_text().replace("\n", '\nlive = ["search_*"]\npasses = "2 of 3"\n', 1))
+    assert "with --live  search_*  (passes 2 of 3 times)" in command("golden", "show", str(path)).out
 
 
 def test_the_assertions_on_a_recorded_run_that_are_shown_hold(project):
@@ -143,6 +146,17 @@ def test_the_assertions_on_a_recorded_run_that_are_shown_hold(project):
     exec(example, shown)
     with closing(open_source(project / "runs.db")) as source:
         shown["test_it_looked_the_order_up_once"](lambda run: OpenedRun(source, source.run(run)))
+
+
+def test_a_command_that_has_to_end_well_is_a_rule_and_its_end_is_shown(command, project):
+    saved = save(command, "--rule", 'kind = "ends"', "--verify", f"{sys.executable} check.py")
+    assert (saved.code, not (project / "made").exists()) == (0, True)
+    (project / "check.py").write_text("import sys\nopen('made', 'w')\nsys.exit('the orders are gone')\n")
+    point(project, "refund_loop.py:main_v2")
+    tested = command("test")
+    assert (tested.code, "check.py ends well: exit code 1" in tested.out) == (1, True)
+    assert "    the orders are gone\n" in tested.out
+    assert (project / "made").exists()
 
 
 def test_runs_of_goldens_are_kept_in_the_store_that_is_named(command, project):
@@ -156,7 +170,7 @@ def test_runs_of_goldens_are_kept_in_the_store_that_is_named(command, project):
 def test_what_happens_while_goldens_are_watched_is_said_and_ctrl_c_ends_it(command, project, monkeypatch):
     save(command)
     golden = read_golden(point(project, "refund_loop.py:main_v2"))
-    made = (MadeCall("llm", "support_model", 1), MadeCall("llm", "support_model", 2))
+    made = (LiveCall("llm", "support_model", 1), LiveCall("llm", "support_model", 2))
     live = LivePart(made, answered=3, saved=Usage(1000, 200, 0.004))
     broken = GoldenResult(golden, "failed", problem="it asks something new", live=live)
 

@@ -175,7 +175,7 @@ def show(options: Options, path: Path) -> int:
     """Show a golden: what is run, and its rules. Its recording is opened, so that a damaged one is told.
 
     \b
-    --json: {name, file, about, run, recording, steps, rules: [{kind, sentence, on}]}
+    --json: {name, file, about, live, passes: [wanted, of], run, recording, steps, rules: [{kind, sentence, on}]}
     """  # noqa: D301
     from agent_tt.golden.golden_file import read_golden
     from agent_tt.golden.recording_file import open_recording
@@ -189,6 +189,8 @@ def show(options: Options, path: Path) -> int:
                 "name": golden.name,
                 "file": str(path),
                 "about": golden.about,
+                "live": list(golden.live),
+                "passes": list(golden.passes),
                 "run": cast("Wire", dict(golden.program)),
                 "recording": str(golden.recording_path),
                 "steps": run.steps,
@@ -206,6 +208,9 @@ def show(options: Options, path: Path) -> int:
     for key, value in golden.program.items():
         said = " ".join(value) if isinstance(value, list) else str(value)
         terminal.line(Cell(f"{key}  ", "muted"), terminal.safe(said))
+    if golden.live:
+        often = "" if golden.passes == (1, 1) else f"  (passes {golden.passes[0]} of {golden.passes[1]} times)"
+        terminal.line(Cell("with --live  ", "muted"), terminal.safe(", ".join(golden.live)), often)
     for kept in golden.rules:
         terminal.line(Cell("on   " if kept.is_on else "off  ", "muted"), terminal.safe(kept.rule.sentence))
     return 0
