@@ -6,7 +6,9 @@ project counts. Beside these its own two files do.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -148,6 +150,7 @@ def watch_goldens(
             if due:
                 break
         if due:
+            _forget_compiled(files)
             for golden in due:
                 golden.read()
             of_some = sorted(file for file in files if any(golden.is_of({file}) for golden in due))
@@ -174,6 +177,14 @@ def _saves(roots: set[Path], stop: threading.Event) -> Iterator[set[Path]]:
         raise UsageError(
             f"{places} cannot be watched: {error}", hint="Is a folder gone, or are they too many?"
         ) from error
+
+
+def _forget_compiled(files: set[Path]) -> None:
+    """Let files be compiled anew: Python tells one save from another by its second and size alone."""
+    for file in files:
+        if file.suffix == ".py":
+            with suppress(OSError):
+                Path(cache_from_source(str(file))).unlink(missing_ok=True)
 
 
 @dataclass

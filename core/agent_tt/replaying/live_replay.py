@@ -1,9 +1,9 @@
 """A replay that lets some calls be made for real: those that are named, or those that nothing recorded answers.
 
 It is for whoever asks for it, and each call goes only where the policy lets it. A tool of which nobody says that it
-reads is taken for one that writes, which goes only where somebody's rule says so. All else is answered from the recording,
-or halts the agent, as in any replay; so does what the policy holds back. An answer that was recorded is given again
-wherever its question comes again, also behind calls that were made.
+reads is taken for one that writes, which goes only where somebody's rule says so. All else is answered from the
+recording, or halts the agent, as in any replay; so does what the policy holds back. An answer that was recorded is
+given again wherever its question comes again, also behind calls that were made.
 """
 
 from __future__ import annotations

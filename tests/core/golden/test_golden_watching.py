@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import py_compile
 import threading
 
 import pytest
@@ -86,6 +88,19 @@ def test_without_leave_nothing_goes_out_and_what_breaks_and_is_mended_is_said(se
     golden.path.write_text("# agent-tt golden 1\nname = 3\n")
     assert next(events).goldens == ("asking",)
     assert isinstance(next(events), Unread)
+
+
+def test_what_is_saved_twice_in_one_second_is_run_as_it_is_now(server, tmp_path, watching):
+    golden = recorded(tmp_path, server.url, (Ends(),))
+    source = tmp_path / "words.py"
+    events = watching(golden)
+    assert ended(events).result.outcome == "passed"
+    py_compile.compile(str(source))  # as it is kept where Python was not told to keep nothing
+    at, text = source.stat().st_mtime, source.read_text()
+    source.write_text(text.replace("two", "owt"))
+    os.utime(source, (at, at))
+    next(events)
+    assert ended(events).change == "broke"
 
 
 def test_where_there_is_no_golden_that_is_said(tmp_path):
