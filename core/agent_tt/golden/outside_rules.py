@@ -39,6 +39,7 @@ _SECONDS: Final = 60
 _LONGEST_SECONDS: Final = 86_400
 _SHOWN_LINES: Final = 10
 _SHOWN_BYTES: Final = 4096
+_SHOWN_LETTERS: Final = 200
 _LONGEST_ANSWER: Final = 1 << 20
 _OWN_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
 
@@ -117,11 +118,16 @@ def _exit_code(words: list[str], folder: Path, output: BinaryIO, seconds: float)
 
 
 def _last_lines(output: BinaryIO) -> tuple[str, ...]:
-    """The end of what was printed, without secrets and control characters."""
+    """The end of what was printed."""
     output.seek(max(0, output.seek(0, os.SEEK_END) - _SHOWN_BYTES))
-    said = redact_text(output.read().decode("utf-8", "replace"))
-    lines = ["".join(each if each.isprintable() else " " for each in line).rstrip() for line in said.splitlines()]
-    return tuple([line for line in lines if line][-_SHOWN_LINES:])
+    lines = _shown(output.read().decode("utf-8", "replace"))
+    return tuple(lines[-_SHOWN_LINES:])
+
+
+def _shown(said: str) -> list[str]:
+    """The lines of what somebody says that hold anything, without secrets and control characters."""
+    lines = ("".join(each if each.isprintable() else " " for each in line) for line in redact_text(said).splitlines())
+    return [line.rstrip() for line in lines if line.strip()]
 
 
 @dataclass(frozen=True)
@@ -185,7 +191,7 @@ class Judged(Rule):
                 why = str(error.reason)
             return unknown(f"not judged: {urlsplit(self.url).hostname} gave no answer: {why}")
         word = re.match(r"\W*(yes|no)\b", said, re.IGNORECASE)
-        shown = " ".join(redact_text(said).split())[:200]
+        shown = " ".join(_shown(said))[:_SHOWN_LETTERS]
         if word is None:
             return unknown(f"not judged: {self.model} says neither yes nor no: {shown}")
         return (passed if word[1].lower() == "yes" else failed)(f"{self.model}: {shown}", run.last_step or None)

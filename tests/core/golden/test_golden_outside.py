@@ -68,7 +68,7 @@ def test_what_is_asked_outside_is_not_asked_where_only_a_run_is_judged(tmp_path)
     ("says", "verdict"),
     [
         ("Yes, it says that it is done.", "passed"),
-        ("**No.** It does not.", "failed"),
+        ("**No.**\n\x1b[2JIt does not.", "failed"),
         ("Nobody knows.", "unknown"),
         ("", "unknown"),
         (None, "unknown"),
@@ -81,7 +81,8 @@ def test_a_model_judges_with_leave(tmp_path, monkeypatch, says, verdict):
         rule = Judged("Is it done?", f"{web.url}/v1/chat/completions", "judge-1", key="JUDGE_KEY")
         assert judged(rule, tmp_path).said.startswith("not judged")
         assert web.asked == []
-        assert judged(rule, tmp_path, asks_judges=True).verdict == verdict
+        asked = judged(rule, tmp_path, asks_judges=True)
+        assert (asked.verdict, asked.said.isprintable()) == (verdict, True)
         (body,) = map(json.loads, web.bodies)
         assert (web.asked, body["model"]) == (["POST /v1/chat/completions"], "judge-1")
         assert json.loads(body["messages"][1]["content"]) == {"question": "Is it done?", "answer": "done"}
