@@ -40,3 +40,10 @@ def test_one_changed_word_of_a_langgraph_agent_fails_its_golden_at_the_changed_r
         assert (failed.outcome, failed.new_request.step) == ("failed", 1)
         assert "body.messages[0].content" in failed.first
         assert (server.hits, recorded.done()) == asked
+        hits = server.hits
+        live = run_golden(golden, store=tmp_path / "tests.db", live="changed")
+        assert {call.kind for call in live.live.made} == {"llm"}
+        broken = [kept.rule.kind for kept, judged in live.judgements if judged.verdict == "failed"]
+        assert broken == ["answer"]  # the model says something else each time
+        assert (server.hits - hits, recorded.done()) == (len(live.live.made), asked[1])
+        assert live.live.answered == 2  # both tools, whatever they do
