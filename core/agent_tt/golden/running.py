@@ -2,18 +2,21 @@
 
 It is a replay (`agent_tt.rerunning.replay`) whose run is kept, so nothing is reached over the network and no tool runs.
 A request that has no recording is never answered: there the agent is halted, and the golden has failed.
+
+Whoever runs it may let calls be made for real, as far as the policy lets them: those that the golden names, or those
+that nothing recorded answers. Commands that its rules name are run when the agent is over.
 """
 
 from __future__ import annotations
 
 import shlex
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.errors import AgentTTError, NotFound, RunNotFound, UsageError
-from agent_tt.golden.evidence import Evidence
+from agent_tt.golden.evidence import Evidence, Leave
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
@@ -22,18 +25,23 @@ from agent_tt.store import copy_run, open_store, resolve_store_path
 from agent_tt.store.rows.ids import new_run_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.codec.wire import Wire
     from agent_tt.golden.golden_file import Golden, KeptRule
     from agent_tt.golden.rule import Judgement
     from agent_tt.model import Run
     from agent_tt.replaying.divergence import Finding
-    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.replaying.report import LivePart, ReplayReport
     from agent_tt.store import SqliteStore
 
-__all__ = ["GoldenResult", "Outcome", "results_path", "run_golden"]
+__all__ = ["GoldenResult", "Live", "Outcome", "results_path", "run_golden"]
 
 Outcome: TypeAlias = Literal["passed", "failed", "unknown"]
 """`unknown`: it could not be run or judged, which is neither."""
+
+Live: TypeAlias = Literal["nothing", "named", "changed"]
+"""Which calls are made for real: none, those that the golden names, or those that nothing recorded answers."""
 
 _RESULTS: Final = "tests.db"
 _LETS_PASS: Final = frozenset({"changed order", "missing call", "changed state", "changed output"})
@@ -52,14 +60,18 @@ class GoldenResult:
 
     Attributes:
         golden: the golden.
-        outcome: `passed` where every rule that is on did, and one is; `failed` where one failed, or the agent asked
-            what was never recorded; `unknown` where it could not be run, or a rule could not be judged.
-        judgements: what each rule that is on says; none where it could not be run.
+        outcome: `passed` where every rule that was judged did, and one was; `failed` where one failed, or the agent
+            asked what was never recorded; `unknown` where it could not be run, or a rule could not be judged.
+        judgements: what each rule that was judged says; none where it could not be run.
         new_request: the first request that has no recording; None where there was none.
         problem: why it could not be run; "" where it could.
         store: the file with both runs.
         kept: id of the run that was kept.
         now: id of the run that came; None where none did.
+        left_out: rules that are on and were not judged, because they need leave.
+        live: what was made for real, and what was saved; None where nothing may be.
+        files: the files of the project that the agent imported, relative to it; none where that is not known.
+        tries: of a golden that ran several times, what came of each; the rest says what came of the one that tells.
     """
 
     golden: Golden
@@ -70,6 +82,10 @@ class GoldenResult:
     store: Path = field(default_factory=Path)
     kept: str = ""
     now: str | None = None
+    left_out: tuple[KeptRule, ...] = ()
+    live: LivePart | None = None
+    files: tuple[str, ...] = ()
+    tries: tuple[Outcome, ...] = ()
 
     @property
     def compare_command(self) -> str:
@@ -81,6 +97,26 @@ class GoldenResult:
     @property
     def first(self) -> str:
         """Why it did not pass, in one line: the new request, the first rule that failed, or what is not known."""
+        tries = f"{self._tries}: " if self.tries and self.outcome != "passed" else ""
+        return f"{tries}{self._first}"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is worth knowing whatever came of it, in lines."""
+        said = [f"not judged: {kept.rule.sentence}" for kept in self.left_out]
+        if self.tries and self.outcome == "passed":
+            said.append(self._tries)
+        if self.live is not None:
+            said += [f"{name} is not made for real: the policy holds it back" for name in self.live.held_back]
+        return said
+
+    @property
+    def _tries(self) -> str:
+        (wanted, times), passed = self.golden.passes, self.tries.count("passed")
+        return f"passed {passed} of {len(self.tries)}, and {wanted} of {times} are wanted"
+
+    @property
+    def _first(self) -> str:
         if self.problem:
             return self.problem
         if self.new_request is not None:
@@ -100,15 +136,17 @@ class GoldenResult:
             if judged.verdict == "failed":
                 at = "" if judged.step is None else f" (step {judged.step})"
                 said.append(f"  {kept.rule.sentence}: {judged.said}{at}")
+                said += [f"    {line}" for line in judged.shown]
                 said += [
                     f"    {each.path}  {each.old or 'nothing'} → {each.new or 'nothing'}" for each in judged.differences
                 ]
         return said + ([f"  {self.compare_command}"] if self.compare_command else [])
 
     def to_json(self) -> dict[str, Wire]:
-        """`{name, file, outcome, first, new_request, problem, rules, store, kept, now, compare}`.
+        """`{name, file, outcome, first, remarks, new_request, problem, rules, tries, live, store, kept, now, compare}`.
 
-        `rules` are `{kind, sentence, verdict, said, step, differences}`; `new_request` is `{kind, message, step}`.
+        `rules` are `{kind, sentence, verdict, said, step, differences, shown}`; `new_request` is `{kind, message,
+        step}`; `live` is null, or that of `LivePart.to_json`.
         """
         new = self.new_request
         rules: list[Wire] = [
@@ -120,9 +158,12 @@ class GoldenResult:
             "file": str(self.golden.path),
             "outcome": self.outcome,
             "first": self.first,
+            "remarks": list(self.remarks),
             "new_request": None if new is None else {"kind": new.kind, "message": new.message, "step": new.step},
             "problem": self.problem,
             "rules": rules,
+            "tries": list(self.tries),
+            "live": None if self.live is None else self.live.to_json(),
             "store": str(self.store),
             "kept": self.kept,
             "now": self.now,
@@ -137,33 +178,79 @@ def results_path(golden: Golden, store: Path | None = None) -> Path:
     return resolve_store_path(None, start=golden.root).parent / _RESULTS
 
 
-def run_golden(golden: Golden, *, store: Path | None = None, timeout: float | None = None) -> GoldenResult:
+def run_golden(
+    golden: Golden,
+    *,
+    store: Path | None = None,
+    timeout: float | None = None,
+    live: Live = "nothing",
+    earlier: tuple[str, ...] = (),
+    asks_judges: bool = False,
+    cancelled: Callable[[], bool] | None = None,
+) -> GoldenResult:
     """Run a golden; nothing that goes wrong with it is raised.
 
     Args:
         golden: the golden.
         store: the file that the run that comes is kept in; see `results_path`.
         timeout: seconds after which the agent is stopped; None waits as long as it takes.
+        live: which calls are made for real. With `named` a golden that names some runs as often as it says.
+        earlier: with `changed`, ids of runs that came before: what they were answered is given again where the
+            recording has no answer. Those that are gone, or damaged, are left out.
+        asks_judges: whether models may be asked what they make of its answer.
+        cancelled: asked a few times a second whether it is not wanted any more; then it could not be run.
     """
     try:
         path = results_path(golden, store)
         if not golden.root.is_dir():
             raise NotFound(f"the project folder {golden.root} is not there")
         with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
-            return _Running(golden, recording, results, path).result(timeout)
+            running = _Running(
+                golden, recording, results, path, live, earlier, Leave(golden.root, asks_judges), cancelled
+            )
+            if live != "named" or golden.passes[1] == 1:
+                return running.result(timeout)
+            return _told(golden.passes, running, timeout)
     except AgentTTError as error:
         said = "; ".join(part for part in (error.message, error.hint) if part)
         return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
 
 
-class _Running:
-    """One run of a golden."""
+def _told(passes: tuple[int, int], running: _Running, timeout: float | None) -> GoldenResult:
+    """Run a golden until it is certain whether it passes as often as it has to."""
+    (wanted, times), outcomes = passes, list[Outcome]()
+    results: list[GoldenResult] = []
+    while outcomes.count("passed") < wanted <= outcomes.count("passed") + times - len(outcomes):
+        results.append(running.result(timeout))
+        outcomes.append(results[-1].outcome)
+    has_failed = outcomes.count("failed") > times - wanted
+    outcome: Outcome = "passed" if outcomes.count("passed") >= wanted else "failed" if has_failed else "unknown"
+    telling = next(each for each in reversed(results) if each.outcome == outcome)
+    return replace(telling, outcome=outcome, tries=tuple(outcomes))
 
-    def __init__(self, golden: Golden, recording: SqliteStore, results: SqliteStore, path: Path) -> None:
+
+class _Running:
+    """A golden that is run, once or several times."""
+
+    def __init__(
+        self,
+        golden: Golden,
+        recording: SqliteStore,
+        results: SqliteStore,
+        path: Path,
+        live: Live,
+        earlier: tuple[str, ...],
+        leave: Leave,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
         self._golden = golden
         self._recording = recording
         self._results = results
         self._path = path
+        self._live = live
+        self._earlier = earlier
+        self._leave = leave
+        self._cancelled = cancelled
 
     def result(self, timeout: float | None) -> GoldenResult:
         """Run it and judge it."""
@@ -175,10 +262,25 @@ class _Running:
                 kept,
                 timeout=timeout,
                 agent=self._agent(kept),
-                keeps=KeptRun(self._path, now, golden.name, str(golden.folder), self._is_fork(kept)),
+                cancelled=self._cancelled,
+                keeps=KeptRun(
+                    self._path,
+                    now,
+                    golden.name,
+                    str(golden.folder),
+                    self._is_fork(kept),
+                    live_names=golden.live if self._live == "named" else (),
+                    live_changed=self._live == "changed",
+                    earlier=self._earlier,
+                ),
             )
         finally:
             self._settle(now)
+        return replace(self._judged(kept, now, report), live=report.live, files=report.files)
+
+    def _judged(self, kept: Run, now: str, report: ReplayReport) -> GoldenResult:
+        """What came of the run that came, or why none did."""
+        golden = self._golden
         finding = next((each for each in report.divergences if each.kind not in _LETS_PASS), None)
         try:
             run = self._results.run(now)
@@ -190,10 +292,21 @@ class _Running:
         if finding is not None and finding.kind not in _ASKED:
             problem = f"could not run: {finding.kind}: {finding.message}"
             return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id, now=now)
-        evidence = Evidence(self._results, run, is_whole=finding is None)
-        judged = tuple((each, each.rule.judge(evidence)) for each in golden.rules if each.is_on)
+        evidence = Evidence(self._results, run, is_whole=finding is None, leave=self._leave)
+        on = [each for each in golden.rules if each.is_on]
+        left_out = tuple(each for each in on if each.rule.needs_leave and not self._leave.asks_judges)
+        judged = tuple((each, each.rule.judge(evidence)) for each in on if each not in left_out)
         self._forget_older(kept.id)
-        return GoldenResult(golden, _outcome(finding, judged), judged, finding, "", self._path, kept.id, now)
+        return GoldenResult(
+            golden,
+            _outcome(finding, judged),
+            judged,
+            finding,
+            store=self._path,
+            kept=kept.id,
+            now=now,
+            left_out=left_out,
+        )
 
     def _kept_run(self) -> Run:
         """The golden's run in the store of results, with what the text file says of its program."""

@@ -19,7 +19,7 @@ from agent_tt.recording.session import SESSION
 from agent_tt.replaying.clock.virtual_time import virtual_time
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard.attempts import answered_again
-from agent_tt.replaying.guard.guard import guarded
+from agent_tt.replaying.guard.guard import Rules, guarded
 from agent_tt.replaying.guard.quiet import quiet
 from agent_tt.replaying.kept_store import KeptStore
 from agent_tt.replaying.null_store import NumberingStore
@@ -138,14 +138,16 @@ def replaying(
         SESSION.joined(
             StoreOverride(into.as_store()),
             RecordedResponses(answers),
+            *replay.links,
         ),
         around,
         patched_again(replay.tape.run.facts.patched, root),
-        guarded(partial(answered_again, replay), root=root) as guard,
+        guarded(partial(answered_again, replay), root=root, rules=Rules(passes=replay.passes)) as guard,
         looking_anew(),
     ):
         if replay.tape.run.incomplete is not None:
             replay.notes.add("incomplete recording", replay.tape.run.incomplete)
+        replay.goes_live = clock.stop
         try:
             yield
         finally:

@@ -51,6 +51,8 @@ class KeptRun:
         name: its name.
         folder: the working directory of the agent.
         is_fork: whether its row is there already, waiting to be filled.
+        live_names, live_changed, earlier: which calls are made for real, where the policy of the folder's project lets
+            them; see `Rerun`.
     """
 
     store: Path
@@ -58,6 +60,9 @@ class KeptRun:
     name: str
     folder: str
     is_fork: bool = False
+    live_names: tuple[str, ...] = ()
+    live_changed: bool = False
+    earlier: tuple[str, ...] = ()
 
     def told_in(self, rerun: Rerun) -> Rerun:
         """What the process of the agent is told, with this."""
@@ -68,6 +73,9 @@ class KeptRun:
             kept=self.run_id,
             kept_name=self.name,
             kept_is_fork=self.is_fork,
+            live_names=self.live_names,
+            live_changed=self.live_changed,
+            live_earlier=self.earlier,
         )
 
 

@@ -47,6 +47,9 @@ class Rerun:
         kept: id of that run; it is there already where `kept_is_fork`, waiting to be filled.
         kept_name: its name.
         kept_is_fork: whether it goes on from a state of another run.
+        live_names, live_changed: which calls of a replay are made for real where the policy lets them; see
+            `agent_tt.replaying.live_replay.Lively`.
+        live_earlier: ids of runs in `store` whose answers are given again where the recording has none.
     """
 
     store: str
@@ -64,6 +67,9 @@ class Rerun:
     kept: str = ""
     kept_name: str = ""
     kept_is_fork: bool = False
+    live_names: tuple[str, ...] = ()
+    live_changed: bool = False
+    live_earlier: tuple[str, ...] = ()
 
     @property
     def fills(self) -> bool:
@@ -81,4 +87,4 @@ class Rerun:
         if text is None:
             return None
         fields = json.loads(text)
-        return cls(**{**fields, "arguments": tuple(fields["arguments"])})
+        return cls(**{**fields, **{name: tuple(fields[name]) for name in ("arguments", "live_names", "live_earlier")}})

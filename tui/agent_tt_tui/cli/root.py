@@ -32,7 +32,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "replays": ("looking.replays", "List what came of replays."),
     "resume": ("running.resume", "Resume a run that crashed or was interrupted."),
     "fork": ("running.fork", "Run an agent again from a step, with an edited state."),
-    "golden": ("running.golden", "Keep a run as a test (a golden), or list those that are kept."),
+    "golden": ("running.golden", "Keep runs as tests (goldens); list, show and watch them."),
     "test": ("running.testing", "Run goldens: the agents as they are now, with recorded answers."),
     "sweep": ("sweeping.sweep", "Fork a run with many values, and count what comes out."),
     "stop": ("running.stop", "Stop running runs, whoever started them."),
