@@ -187,13 +187,17 @@ class TranscriptSource(RunSource):
     def calls(self, run_id: str, step: int) -> list[Call]:
         """List the calls of one step: what a model answered, the tools that it asked for, what a person said."""
         with self._lock:
-            found = self._calls(run_id, step) if self._checked(run_id, step) else []
-            told = self._contents().step(run_id, step).calls if step else []
-            return [
-                replace(call, args=copy.deepcopy(cast("Wire", each.asked.state) if each.asked else each.args),
-                        result=copy.deepcopy(each.result))
-                for call, each in zip(found, told, strict=True)
-            ]  # fmt: skip
+            if not self._checked(run_id, step):
+                return []
+            told = self._contents().step(run_id, step).calls
+            found = self._calls(run_id, step)
+            return [replace(call, args=each.given) for call, each in zip(found, told, strict=True)]
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """Read a call of `call_heads` with what the model was shown."""
+        with self._lock:
+            told = self._contents().step(run_id, head.step).calls[head.number - 1]
+            return replace(self._calls(run_id, head.step)[head.number - 1], args=told.given)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
         """List the calls of steps start..stop-1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agent_tt.model import NO_USAGE, Usage
 
@@ -56,6 +56,11 @@ class ToldCall:
     started_us: int | None = None
     ended_us: int | None = None
     meta: dict[str, Wire] = field(default_factory=dict)
+
+    @property
+    def given(self) -> Wire:
+        """What it was given, shared: of a model call the conversation."""
+        return self.args if self.asked is None else cast("Wire", self.asked.state)
 
 
 @dataclass(slots=True)
