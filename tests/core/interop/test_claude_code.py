@@ -108,6 +108,15 @@ def test_results_that_follow_parts_of_an_answer_make_no_branch(opened: Any) -> N
     assert len(opened(two_tools()).runs()) == 1
 
 
+def test_lines_that_are_there_twice_count_once(opened: Any) -> None:
+    session = two_tools()
+    once = opened(session)
+    steps, tokens = once.steps(SESSION), once.runs()[0].tokens_in
+    session.lines += session.lines[1:4]
+    twice = opened(session)
+    assert (twice.steps(SESSION), twice.runs()[0].tokens_in) == (steps, tokens)
+
+
 def test_a_sub_agent_has_a_lane_of_its_own_below_the_call_that_began_it(opened: Any) -> None:
     session = Session()
     asked = session.says("Look around.")

@@ -174,6 +174,8 @@ class _Tree:
     def _take(self, line: Line) -> None:
         entry = line.value
         uuid, before = text(entry.get("uuid")), self._by_id.get(text(entry.get("parentUuid")))
+        if uuid in self._by_id:  # a session that is gone on with may repeat lines
+            return
         is_side = entry.get("isSidechain") is True
         chain = self._chain_of(entry) if is_side else None
         tail = chain.entries[-1] if chain is not None and chain.entries else None if is_side else self._last
