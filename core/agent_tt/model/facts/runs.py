@@ -237,6 +237,7 @@ class RunFacts(Facts):
     fork_sweep = Fact(record(SweepFacts), "of a fork that a sweep took: its place in there")
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
+    title = Fact(TEXT, "of a run in another program's file of messages: its title there")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
     langgraph_early_writes = Fact(

@@ -46,6 +46,10 @@ class StepFacts(Facts):
         "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
     )
 
+    raw_entries = Fact(
+        LIST, "of a run in another program's file of messages: its entries there, as far as nothing else shows them"
+    )
+
     @property
     def is_edit(self) -> bool:
         """Whether no node of a graph made it: the state was edited, or copied, with LangGraph's `update_state`."""
