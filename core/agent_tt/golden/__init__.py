@@ -12,6 +12,7 @@
 | `recording_file` | the recording beside it, with its digest |
 | `saving` | keeping a run as a golden |
 | `running` | running the agent as it is now with the recorded answers, and judging the run that comes |
+| `results` | what came of running goldens, kept for later |
 | `updating` | rules that failed, as the run that came would keep to them |
 | `opened_run` | a recorded run for assertions of tests |
 """

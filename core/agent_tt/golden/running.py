@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.errors import AgentTTError, NotFound, RunNotFound, UsageError
 from agent_tt.golden.evidence import Evidence
 from agent_tt.golden.recording_file import open_recording
+from agent_tt.golden.results import keep_result
 from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
+from agent_tt.rerunning.kept_replays import ReplayStopped
 from agent_tt.rerunning.replay import KeptRun, run_replay
 from agent_tt.store import copy_run, open_store, resolve_store_path
 from agent_tt.store.rows.ids import new_run_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.codec.wire import Wire
     from agent_tt.golden.golden_file import Golden, KeptRule
     from agent_tt.golden.rule import Judgement
@@ -137,23 +141,36 @@ def results_path(golden: Golden, store: Path | None = None) -> Path:
     return resolve_store_path(None, start=golden.root).parent / _RESULTS
 
 
-def run_golden(golden: Golden, *, store: Path | None = None, timeout: float | None = None) -> GoldenResult:
-    """Run a golden; nothing that goes wrong with it is raised.
+def run_golden(
+    golden: Golden,
+    *,
+    store: Path | None = None,
+    timeout: float | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> GoldenResult:
+    """Run a golden, and keep what came of it; nothing that goes wrong with it is raised.
 
     Args:
         golden: the golden.
         store: the file that the run that comes is kept in; see `results_path`.
         timeout: seconds after which the agent is stopped; None waits as long as it takes.
+        cancelled: asked a few times a second whether it is not wanted any more. Of one that was stopped nothing is kept.
+        progress: told as often how many calls were answered so far.
     """
     try:
         path = results_path(golden, store)
         if not golden.root.is_dir():
             raise NotFound(f"the project folder {golden.root} is not there")
         with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
-            return _Running(golden, recording, results, path).result(timeout)
+            return _Running(golden, recording, results, path).result(timeout, cancelled, progress)
     except AgentTTError as error:
-        said = "; ".join(part for part in (error.message, error.hint) if part)
-        return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
+        return _could_not_run(golden, error)
+
+
+def _could_not_run(golden: Golden, error: AgentTTError) -> GoldenResult:
+    said = "; ".join(part for part in (error.message, error.hint) if part)
+    return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
 
 
 class _Running:
@@ -165,15 +182,40 @@ class _Running:
         self._results = results
         self._path = path
 
-    def result(self, timeout: float | None) -> GoldenResult:
-        """Run it and judge it."""
-        kept, golden = self._kept_run(), self._golden
-        now = self._new_run(kept)
+    def result(
+        self, timeout: float | None, cancelled: Callable[[], bool] | None, progress: Callable[[int], None] | None
+    ) -> GoldenResult:
+        """Run it, judge it, and keep what came of it.
+
+        Raises:
+            ReplayStopped: it is not wanted any more.
+            AgentTTError: its runs cannot be written.
+        """
+        kept = self._kept_run()
+        try:
+            result = self._judged(kept, timeout, cancelled, progress)
+        except ReplayStopped:
+            raise
+        except AgentTTError as error:
+            result = replace(_could_not_run(self._golden, error), store=self._path, kept=kept.id)
+        keep_result(self._results, result)
+        return result
+
+    def _judged(
+        self,
+        kept: Run,
+        timeout: float | None,
+        cancelled: Callable[[], bool] | None,
+        progress: Callable[[int], None] | None,
+    ) -> GoldenResult:
+        golden, now = self._golden, self._new_run(kept)
         try:
             report = run_replay(
                 self._results,
                 kept,
                 timeout=timeout,
+                cancelled=cancelled,
+                progress=progress,
                 agent=self._agent(kept),
                 keeps=KeptRun(self._path, now, golden.name, str(golden.folder), self._is_fork(kept)),
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 from agent_tt_tui.format import counted
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.golden.rule import Judgement, Rule, Verdict
     from agent_tt.model import Run
 
-FOLDER: Final = Path("tests/agents")
-"""Where goldens are kept unless something else is said."""
+__all__ = ["FOLDER", "command", "mark"]
 
 _ROLES: Final[dict[Verdict, Role]] = {"passed": "well", "failed": "failed", "unknown": "changed"}
 
