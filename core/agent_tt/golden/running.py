@@ -155,7 +155,7 @@ def run_golden(
         golden: the golden.
         store: the file that the run that comes is kept in; see `results_path`.
         timeout: seconds after which the agent is stopped; None waits as long as it takes.
-        cancelled: asked a few times a second whether it is not wanted any more. Of one that was stopped nothing is kept.
+        cancelled: asked a few times a second whether it is not wanted any more; of what was stopped nothing is kept.
         progress: told as often how many calls were answered so far.
     """
     try:

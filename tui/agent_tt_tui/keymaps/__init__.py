@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_tt_tui.keymaps.compare import COMPARE, TABLE
 from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
 from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
+from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, RUNS
 from agent_tt_tui.keymaps.shared import LIST, TIMELINE, TREE
@@ -25,6 +26,7 @@ __all__ = [
     "FIND",
     "FIND_ALL",
     "FORK",
+    "KEEP",
     "LIST",
     "PICK",
     "PROMPT",
@@ -36,6 +38,7 @@ __all__ = [
     "SWEEP",
     "SWEEP_FORM",
     "TABLE",
+    "TESTS",
     "TIMELINE",
     "TREE",
     "WATCHES",
@@ -51,6 +54,8 @@ CONTEXTS = (
     RESUME,
     SWEEP,
     SWEEP_FORM,
+    KEEP,
+    TESTS,
     EDIT,
     ASK,
     RUNS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.golden import GOLDEN
 from agent_tt_tui.keymaps.shared import (
     ABOUT_RUN,
     ANSWER,
@@ -63,6 +64,7 @@ RUNS = Context(
                 Command(
                     "sweep.open", "sweeps", ("V",), "Open a sweep of the run under the cursor", footer="sweeps", rank=75
                 ),
+                *GOLDEN,
                 ENDING,
                 ANSWER,
                 STOP,
