@@ -28,7 +28,7 @@ from agent_tt_tui.viewmodel.golden.keeping import (
     with_keys,
 )
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
-from agent_tt_tui.widgets.golden.keep_form import KeepFile, KeepRows, RuleTrials
+from agent_tt_tui.widgets.golden.keep_form import KeepCommand, KeepFile, KeepRows, RuleTrials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,8 @@ class KeepDialog(Dialog[Path]):
                 yield KeepRows()
                 yield RuleTrials()
             yield KeepFile()
-        yield ActionRow("enter keep as test", "then T runs it, and agent-tt test does")
+        yield KeepCommand()
+        yield ActionRow("enter keep as test", "two files are written; nothing runs")
 
     def on_mount(self) -> None:
         """Propose rules."""
@@ -160,6 +161,7 @@ class KeepDialog(Dialog[Path]):
             text = draft.text(self._source)
         except AgentTTError as error:
             trouble = (error.message, error.hint.replace("Give another --name, or --replace it.", _TAKEN))
+        self.query_one(KeepCommand).command = draft.command
         self.query_one(KeepFile).show(text or trouble[0], draft.command)
         self.query_one(ActionRow).trouble = trouble if self._is_read else ("", "")
         self._show_rule()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from textual.reactive import reactive
+
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
@@ -24,13 +26,16 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.golden.keeping import Draft, DraftRule
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
-__all__ = ["FIELDS", "KeepFile", "KeepRows", "RuleTrials"]
+__all__ = ["FIELDS", "KeepCommand", "KeepFile", "KeepRows", "RuleTrials"]
 
 FIELDS: Final = ("name", "folder", "runs")
 """The rows above the rules."""
 
+_HEADING: Final = len(FIELDS)
+"""The row between them and the rules, which the cursor leaves out."""
+
+_RULES: Final = _HEADING + 1
 _LABEL: Final = 8
-_BOX: Final = 4
 _MOST_TEXT: Final = 100_000
 
 
@@ -46,8 +51,8 @@ class KeepRows(LineView):
 
     @property
     def line_count(self) -> int:
-        """A row for each field and rule."""
-        return 0 if self._draft is None else len(FIELDS) + len(self._draft.rules)
+        """A row for each field and rule, and a heading."""
+        return 0 if self._draft is None else _RULES + len(self._draft.rules)
 
     @property
     def field(self) -> str:
@@ -57,7 +62,7 @@ class KeepRows(LineView):
     @property
     def rule_index(self) -> int | None:
         """Which rule is under the cursor; None on a field."""
-        index = self.cursor - len(FIELDS)
+        index = self.cursor - _RULES
         return index if self._draft is not None and 0 <= index < len(self._draft.rules) else None
 
     def show(self, draft: Draft, runs: int) -> None:
@@ -67,15 +72,26 @@ class KeepRows(LineView):
 
     def move_to_rule(self, index: int) -> None:
         """Put the cursor on a rule."""
-        self.move_to(len(FIELDS) + index)
+        self.move_to(_RULES + index)
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor off the heading: where it is moved there, it goes on."""
+        found = super().validate_cursor(cursor)
+        if found != _HEADING:
+            return found
+        return _RULES if self.cursor < _HEADING and self.line_count > _RULES else _HEADING - 1
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one row."""
         row, draft = Row(look_of(self).glyphs.cut), self._draft
         if draft is None:
             return row.strip(width)
-        if index >= len(FIELDS):
-            return self._rule(draft.rules[index - len(FIELDS)], width, styles).strip(width)
+        if index == _HEADING:
+            row.add("WHAT MUST HOLD", styles.title_blurred)
+            right = Row(look_of(self).glyphs.cut).add("other runs of this agent" if self._runs else "", styles.muted)
+            return row.right(right, width).strip(width)
+        if index > _HEADING:
+            return self._rule(draft.rules[index - _RULES], width, styles).strip(width)
         field = FIELDS[index]
         row.column(field, _LABEL, styles.muted)
         entry = draft.run.code.entry
@@ -113,6 +129,19 @@ class KeepRows(LineView):
         if own is not None:
             row.upto(f"  {clean(own.said)}", room, styles.muted if own.verdict == "passed" else styles.failed_text)
         return row.right(right, width)
+
+
+class KeepCommand(RowWidget):
+    """The command that does the same, as far as it fits."""
+
+    DEFAULT_CSS = "KeepCommand { height: 1; }"
+
+    command: reactive[str] = reactive("")
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw it."""
+        row = self.new_row().add(" same as ", styles.muted)
+        return row.add(show(self.command, columns - 1 - row.cells, look_of(self).glyphs.cut), styles.text)
 
 
 class RuleTrials(RowWidget):
