@@ -9,6 +9,7 @@ from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, RUNS
 from agent_tt_tui.keymaps.shared import LIST, TIMELINE, TREE
+from agent_tt_tui.keymaps.statistics import STATISTICS
 from agent_tt_tui.keymaps.sweep import SWEEP, SWEEP_FORM
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "REPLAYED",
     "RESUME",
     "RUNS",
+    "STATISTICS",
     "SWEEP",
     "SWEEP_FORM",
     "TABLE",
@@ -56,6 +58,7 @@ CONTEXTS = (
     SWEEP_FORM,
     KEEP,
     TESTS,
+    STATISTICS,
     EDIT,
     ASK,
     RUNS,

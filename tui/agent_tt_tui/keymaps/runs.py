@@ -21,6 +21,7 @@ from agent_tt_tui.keymaps.shared import (
     STOP,
     SUSPEND,
 )
+from agent_tt_tui.keymaps.statistics import STATISTICS_OPEN
 
 RUNS = Context(
     "Runs",
@@ -65,6 +66,7 @@ RUNS = Context(
                     "sweep.open", "sweeps", ("V",), "Open a sweep of the run under the cursor", footer="sweeps", rank=75
                 ),
                 *GOLDEN,
+                STATISTICS_OPEN,
                 ENDING,
                 ANSWER,
                 STOP,
