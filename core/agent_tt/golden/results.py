@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from agent_tt.errors import AgentTTError
@@ -13,10 +14,9 @@ from agent_tt.model.facts import GoldenFacts, GoldenRuleFacts, RunFacts
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.golden.running import GoldenResult, Outcome
     from agent_tt.model import Run
     from agent_tt.store import SqliteStore
 
@@ -59,7 +59,7 @@ class KeptResult:
     """
 
     at_us: int
-    outcome: Outcome
+    outcome: Verdict
     first: str
     rules: tuple[KeptVerdict, ...]
     store: Path
@@ -67,21 +67,21 @@ class KeptResult:
     now: Run | None
 
 
-def keep_result(store: SqliteStore, result: GoldenResult) -> None:
-    """Keep what came of a golden with the run that came, else with the kept one; a result is worth no failure."""
-    rules: list[Wire] = [
-        {GoldenRuleFacts.sentence.key: kept.rule.sentence, **judged.to_json()} for kept, judged in result.judgements
-    ]
+def keep_result(store: SqliteStore, result: Mapping[str, Wire]) -> None:
+    """Keep what came of a golden with the run that came, else with the kept one; that it cannot be kept harms nothing.
+
+    Args:
+        store: the store of results.
+        result: as `GoldenResult.to_json` gives it.
+    """
     said: dict[str, Wire] = {
-        GoldenFacts.file.key: str(result.golden.path.resolve()),
+        GoldenFacts.file.key: str(Path(str(result["file"])).resolve()),
         GoldenFacts.when.key: time.time_ns() // 1000,
-        GoldenFacts.kept.key: result.kept,
-        GoldenFacts.outcome.key: result.outcome,
-        GoldenFacts.first.key: result.first,
-        GoldenFacts.rules.key: rules,
+        **{fact.key: result[fact.key] for fact in (GoldenFacts.kept, GoldenFacts.outcome, GoldenFacts.first)},
+        GoldenFacts.rules.key: result["rules"],
     }
     with suppress(AgentTTError):
-        store.set_metadata(result.now or result.kept, {RunFacts.golden_result.key: said})
+        store.set_metadata(str(result["now"] or result["kept"]), {RunFacts.golden_result.key: said})
 
 
 def read_results(path: Path) -> dict[str, list[KeptResult]]:
@@ -105,7 +105,7 @@ def read_results(path: Path) -> dict[str, list[KeptResult]]:
                 continue
             now = None if run.id == tested.kept else run
             rules = tuple(_verdict(rule) for rule in tested.rules if rule.verdict in _VERDICTS)
-            outcome = cast("Outcome", tested.outcome)
+            outcome = cast("Verdict", tested.outcome)
             result = KeptResult(tested.when or 0, outcome, tested.first or "", rules, path, tested.kept or "", now)
             found.setdefault(tested.file, []).append(result)
     return {file: sorted(results, key=lambda each: each.at_us) for file, results in found.items()}

@@ -198,7 +198,7 @@ class _Running:
             raise
         except AgentTTError as error:
             result = replace(_could_not_run(self._golden, error), store=self._path, kept=kept.id)
-        keep_result(self._results, result)
+        keep_result(self._results, result.to_json())
         return result
 
     def _judged(

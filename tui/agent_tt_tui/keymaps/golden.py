@@ -8,7 +8,7 @@ from agent_tt_tui.commands import Command, Context, Group
 from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, EVERYWHERE, HELP, MOVES
 
 GOLDEN = (
-    Command("golden.keep", "keep", ("t",), "Keep the run as a test (a golden)", footer="keep as test", rank=58),
+    Command("golden.keep", "keep", ("t",), "Keep the run as a test (a golden)", footer="keep as test", rank=66),
     Command("golden.open", "tests", ("T",), "Show the tests that are kept, and run them", footer="tests", rank=87),
 )
 """Wherever a run is at hand."""

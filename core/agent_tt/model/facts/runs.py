@@ -197,6 +197,7 @@ class GoldenRuleFacts(Facts):
 
     __slots__ = ()
 
+    kind = Fact(TEXT, "its kind")
     sentence = Fact(TEXT, "the rule as people read it")
     verdict = Fact(TEXT, "`passed`, `failed` or `unknown`")
     said = Fact(TEXT, "what was found, in words")

@@ -89,12 +89,14 @@ class Cell:
         role: How it is drawn.
         series: What is drawn as a sparkline in its place, oldest first; None of it is not known.
         share: What is drawn as a bar in its place, 0 to 1.
+        keeps_end: Whether its end says more than its beginning, where not all of it fits.
     """
 
     text: str = ""
     role: PieceRole = "text"
     series: Series | None = None
     share: float | None = None
+    keeps_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +170,13 @@ def kept_table(whole: Statistics, growth: Mapping[str | None, int], glyphs: Glyp
     if checkpoints is None:
         rows.append(("checkpoints", unknown))
     else:
-        failed = f"{checkpoints.failed:,} could not be taken"
+        failed = f"{checkpoints.failed:,} failed"
         rate = _percent(checkpoints.success_rate, glyphs)
-        rows.append(("checkpoints", dot.join((f"{rate} taken", f"{checkpoints.taken:,} taken", failed))))
+        rows.append(("checkpoints", dot.join((rate, f"{checkpoints.taken:,} taken", failed))))
     if replays is None:
         rows.append(("replays", unknown))
     else:
-        said = (fmt.counted(replays.replays, "replay"), _rate("as recorded", replays.success_rate, glyphs))
+        said = (fmt.count(replays.replays), _rate("as recorded", replays.success_rate, glyphs))
         rows.append(("replays", dot.join((*said, _rate("diverged", replays.divergence_rate, glyphs)))))
         rows.append(("replays took", _spread(replays.took.median_us, replays.took.p95_us, glyphs)))
     rows.append(("runs took", _spread(took.median_us, took.p95_us, glyphs)))
@@ -293,7 +295,7 @@ def step_table(kind: Literal["slowest", "costliest"], steps: Sequence[NotableSte
     """The slowest steps, or the costliest, with their part of their run."""
     columns = (
         Column("step"),
-        Column("of run", 26, drop=1),
+        Column("of run", 22, drop=1),
         Column("took" if kind == "slowest" else "cost", 9, "right"),
         Column("of its run", 11, "right", 2),
     )
@@ -301,7 +303,7 @@ def step_table(kind: Literal["slowest", "costliest"], steps: Sequence[NotableSte
         Line(
             (
                 Cell(clean(step.name), "strong"),
-                Cell(f"{clean(step.run_name)} {step.step}", "muted"),
+                Cell(f"{clean(step.run_name)} {step.step}", "muted", keeps_end=True),
                 Cell(fmt.duration(step.amount / 1e6) if kind == "slowest" else fmt.cost(step.amount)),
                 Cell(_percent(step.share, glyphs), "muted"),
             ),
@@ -417,4 +419,4 @@ def _times(count: int, glyphs: Glyphs) -> str:
 
 
 def _name(name: str | None, unknown: str) -> Cell:
-    return Cell(unknown, "note") if name is None else Cell(clean(name), "strong")
+    return Cell(unknown, "note") if name is None else Cell(clean(name), "strong", keeps_end=True)

@@ -8,7 +8,7 @@ from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.text import cut_start
+from agent_tt_tui.text import cut, cut_start
 from agent_tt_tui.viewmodel.runs.statistics import Line, squeezed
 from agent_tt_tui.widgets.drawing import style_of
 
@@ -87,8 +87,8 @@ class StatTable(RowList[Line]):
         elif column.align == "right":
             row.add(" ").column(cell.text, room - 1, style, "right")
         else:
-            # Of a file or a run its end says more than its beginning.
-            row.column(cut_start(cell.text, room - 1, glyphs.cut), room, style)
+            short = cut_start if cell.keeps_end else cut
+            row.column(short(cell.text, room - 1, glyphs.cut), room, style)
 
     def _spark(self, series: Series, room: int) -> str:
         heights = look_of(self).glyphs.spark
