@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
 
@@ -52,15 +51,6 @@ _Answer = TypeVar("_Answer")
 _WIDE_FROM: Final = 110
 _MOST: Final = 10
 _ALL: Final = "\0all agents"
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What was counted first: what all zones but the groups show."""
-
-    whole: Statistics
-    days: Sequence[RunGroup]
-    growth: Mapping[str | None, int]
 
 
 class StatisticsScreen(CommandScreen[None]):
@@ -130,13 +120,14 @@ class StatisticsScreen(CommandScreen[None]):
         self.run_worker(work, group="groups", exclusive=True, thread=True, exit_on_error=False)
 
     def _count(self, chosen: Chosen) -> None:
+        """Count in parts, each shown as soon as it is known."""
         source = self._source
+        self._tell(lambda: source.statistics(chosen), self._show)
 
-        def count() -> _Counted:
-            days = source.run_groups(chosen, "day")
-            return _Counted(source.statistics(chosen), days, source.growth(chosen) or {})
+        def count_days() -> tuple[Sequence[RunGroup], Mapping[str | None, int] | None]:
+            return source.run_groups(chosen, "day"), source.growth(chosen)
 
-        self._tell(count, self._show)
+        self._tell(count_days, self._show_days)
 
     def _count_groups(self, chosen: Chosen, by: Grouping) -> None:
         source, glyphs = self._source, look_of(self).glyphs
@@ -172,21 +163,28 @@ class StatisticsScreen(CommandScreen[None]):
     def _zone(self, table: str) -> StatZone:
         return next(zone for zone in self.query(StatZone) if zone.table.id == table)
 
-    def _show(self, counted: _Counted) -> None:
-        glyphs, whole = look_of(self).glyphs, counted.whole
+    def _show(self, whole: Statistics) -> None:
+        glyphs = look_of(self).glyphs
         self._zone("stat-ended").show(ended_table(whole, glyphs))
-        self._zone("stat-kept").show(kept_table(whole, counted.growth, glyphs))
-        self._zone("stat-days").show(day_table(counted.days, counted.growth, today(), glyphs))
+        self._zone("stat-kept").show(kept_table(whole, glyphs))
         self._zone("stat-slowest").show(step_table("slowest", whole.slowest, glyphs))
         self._zone("stat-costliest").show(step_table("costliest", whole.costliest, glyphs))
         self._zone("stat-loops").show(loops_table(whole, glyphs))
         self._zone("stat-errors").show(errors_table(whole, glyphs))
+        self._zone("stat-days").title_row.busy = "counting by day"
         self._say_header(whole)
         self.refresh_footer()
+
+    def _show_days(self, counted: tuple[Sequence[RunGroup], Mapping[str | None, int] | None]) -> None:
+        days, growth = counted
+        zone = self._zone("stat-days")
+        zone.title_row.busy = ""
+        zone.show(day_table(days, growth or {}, today(), look_of(self).glyphs))
 
     def _show_groups(self, table: Table) -> None:
         zone = self._zone("stat-groups")
         zone.title_row.busy = ""
+        zone.title_row.hint = f"b: by {GROUPINGS[(self._by + 1) % len(GROUPINGS)]}"
         zone.show(table)
         self.refresh_footer()
 

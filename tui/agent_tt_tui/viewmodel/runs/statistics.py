@@ -59,6 +59,9 @@ PERIODS: Final = ("", "90d", "30d", "7d", "24h")
 _LONGEST: Final = timedelta(days=3_650)
 """Days before that are not drawn: one run with a wrong clock would leave no room for the others."""
 
+_HIGH: Final = 3
+"""So many times the usual is marked."""
+
 _FEW: Final = 5
 """Of fewer runs a rate says little."""
 
@@ -157,12 +160,12 @@ def ended_table(whole: Statistics, glyphs: Glyphs) -> Table:
         for status, count in sorted(group.statuses.items(), key=lambda item: -item[1])
     ]
     columns = (Column(width=14), Column(width=9, align="right"), Column(), Column(width=6, align="right"))
-    rate = _rate("succeeded, of those that are over", group.success_rate, glyphs)
+    rate = _rate("of those over succeeded", group.success_rate, glyphs)
     forks = fmt.counted(whole.forks, "fork")
     return Table("How they ended", columns, tuple(lines), f"{rate} {glyphs.dot} {forks}", "no run was counted")
 
 
-def kept_table(whole: Statistics, growth: Mapping[str | None, int], glyphs: Glyphs) -> Table:
+def kept_table(whole: Statistics, glyphs: Glyphs) -> Table:
     """Checkpoints, replays and the size of the store."""
     unknown, dot = glyphs.span, f" {glyphs.dot} "
     checkpoints, replays, took = whole.checkpoints, whole.replays, whole.whole.took
@@ -183,9 +186,6 @@ def kept_table(whole: Statistics, growth: Mapping[str | None, int], glyphs: Glyp
     size = unknown if whole.bytes is None else fmt.size(whole.bytes)
     free = "" if whole.free_bytes is None else f"{dot}{fmt.size(whole.free_bytes)} of it free"
     rows.append(("store", f"{size}{free}"))
-    days = [day for day in growth if day is not None]
-    if days:
-        rows.append(("grew", f"{fmt.size(growth[max(days)])} by what was recorded on {max(days)}"))
     lines = tuple(Line((Cell(label, "muted"), Cell(said))) for label, said in rows)
     return Table("Checkpoints, replays, size", (Column(width=14), Column()), lines)
 
@@ -216,7 +216,7 @@ def day_table(days: Sequence[RunGroup], growth: Mapping[str | None, int], today:
             (
                 Cell(label, "muted"),
                 Cell(series=series, role="model"),
-                Cell(_known(series[-1], shown, glyphs), "strong"),
+                _last(series, shown, glyphs),
                 Cell(_known(_usual(series), shown, glyphs), "muted"),
             )
         )
@@ -382,6 +382,14 @@ def _usual(series: Series) -> float | None:
     """The median of the days before the last, of those that had any."""
     known = [value for value in series[:-1] if value]
     return median(known) if known else None
+
+
+def _last(series: Series, shown: Callable[[float], str], glyphs: Glyphs) -> Cell:
+    """The last value, marked where it is several times the usual."""
+    last, usual = series[-1], _usual(series)
+    said = _known(last, shown, glyphs)
+    is_high = last is not None and usual is not None and last >= _HIGH * usual
+    return Cell(f"{glyphs.crashed} {said}", "changed_mark") if is_high else Cell(said, "strong")
 
 
 def _known(value: float | None, shown: Callable[[float], str], glyphs: Glyphs) -> str:

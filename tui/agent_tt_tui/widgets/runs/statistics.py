@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import RowList
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["StatTable", "StatZone"]
 
-_LEAST = 14
+_LEAST: Final = 14
 """The columns that what takes the rest has at least."""
+
+_WIDEST: Final = 4
+"""The columns that a value of a sparkline has at most."""
 
 
 class StatTable(RowList[Line]):
     """The rows of a table below the titles of its columns, where it has any."""
 
+    QUIET: ClassVar[bool] = True
     HELP = "A table of what was counted: enter shows only this agent, or opens the run at this step."
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
@@ -47,7 +51,8 @@ class StatTable(RowList[Line]):
 
     def validate_cursor(self, cursor: int) -> int:
         """Keep the cursor below the titles."""
-        return max(super().validate_cursor(cursor), min(self._first, self.line_count - 1))
+        found = super().validate_cursor(cursor)
+        return found if found < 0 else max(found, self._first)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw a row."""
@@ -75,7 +80,7 @@ class StatTable(RowList[Line]):
         if series is None:
             return ""
         days = -(-len(series) // max(1, room - 2))
-        return "a column is a day" if days == 1 else f"a column is the most of {days} days"
+        return "" if days == 1 else f"a column is the most of up to {days} days"
 
     def _cell(self, row: Row, cell: Cell, room: int, column: Column, styles: Palette) -> None:
         glyphs, style = look_of(self).glyphs, style_of(cell.role, styles)
@@ -93,9 +98,11 @@ class StatTable(RowList[Line]):
     def _spark(self, series: Series, room: int) -> str:
         heights = look_of(self).glyphs.spark
         values = squeezed(series, max(1, room))
+        wide = min(_WIDEST, max(1, room // max(1, len(values))))
         most = max((value for value in values if value is not None), default=0) or 1
         last = len(heights) - 1
-        return "".join(" " if value is None else heights[min(last, int(value / most * last + 0.5))] for value in values)
+        bars = (" " if value is None else heights[min(last, int(value / most * last + 0.5))] for value in values)
+        return "".join(bar * wide for bar in bars)
 
 
 def _fitting(columns: Sequence[Column], width: int) -> list[Column]:
