@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from textual.containers import Vertical
+from textual.containers import Container, Vertical
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
@@ -74,11 +74,7 @@ class KeepDialog(Dialog[Path]):
     def compose_content(self) -> ComposeResult:
         """Yield the rules, what the chosen one says of other runs, the file, and the action."""
         yield DialogTitle("Keep as test", detail=self._run.name)
-        with Vertical(id="keep-body"):
-            with Vertical(id="keep-rules"):
-                yield KeepRows()
-                yield RuleTrials()
-            yield KeepFile()
+        yield Container(Vertical(KeepRows(), RuleTrials(), id="keep-rules"), KeepFile(), id="keep-body")
         yield KeepCommand()
         yield ActionRow("enter keep as test", "two files are written; nothing runs")
 

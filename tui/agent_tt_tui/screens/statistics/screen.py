@@ -76,16 +76,16 @@ class StatisticsScreen(CommandScreen[None]):
         yield HeaderRow(HeaderState("agent-tt", cause="statistics"))
         with VerticalScroll(id="stat-body", can_focus=False):
             with Container(classes="stat-pair"):
-                yield StatZone("stat-ended")
-                yield StatZone("stat-kept", classes="ground")
-            yield StatZone("stat-days")
-            yield StatZone("stat-groups", classes="ground")
+                yield StatZone("stat-ended", "How they ended")
+                yield StatZone("stat-kept", "Checkpoints, replays, size", classes="ground")
+            yield StatZone("stat-days", "Each day")
+            yield StatZone("stat-groups", "By agent", classes="ground")
             with Container(classes="stat-pair"):
-                yield StatZone("stat-slowest")
-                yield StatZone("stat-costliest", classes="ground")
+                yield StatZone("stat-slowest", "Slowest steps")
+                yield StatZone("stat-costliest", "Costliest steps", classes="ground")
             with Container(classes="stat-pair"):
-                yield StatZone("stat-loops")
-                yield StatZone("stat-errors", classes="ground")
+                yield StatZone("stat-loops", "Loops")
+                yield StatZone("stat-errors", "Errors", classes="ground")
         yield self.footer()
 
     def on_mount(self) -> None:
@@ -110,6 +110,8 @@ class StatisticsScreen(CommandScreen[None]):
     def action_read_again(self) -> None:
         """Count everything again."""
         self._say_header(None)
+        for zone in self.query(StatZone):
+            zone.title_row.busy = "counting"
         work = partial(self._count, self._chosen)
         self.run_worker(work, group="count", exclusive=True, thread=True, exit_on_error=False)
         self._count_groups_soon()
@@ -171,19 +173,15 @@ class StatisticsScreen(CommandScreen[None]):
         self._zone("stat-costliest").show(step_table("costliest", whole.costliest, glyphs))
         self._zone("stat-loops").show(loops_table(whole, glyphs))
         self._zone("stat-errors").show(errors_table(whole, glyphs))
-        self._zone("stat-days").title_row.busy = "counting by day"
         self._say_header(whole)
         self.refresh_footer()
 
     def _show_days(self, counted: tuple[Sequence[RunGroup], Mapping[str | None, int] | None]) -> None:
         days, growth = counted
-        zone = self._zone("stat-days")
-        zone.title_row.busy = ""
-        zone.show(day_table(days, growth or {}, today(), look_of(self).glyphs))
+        self._zone("stat-days").show(day_table(days, growth or {}, today(), look_of(self).glyphs))
 
     def _show_groups(self, table: Table) -> None:
         zone = self._zone("stat-groups")
-        zone.title_row.busy = ""
         zone.title_row.hint = f"b: by {GROUPINGS[(self._by + 1) % len(GROUPINGS)]}"
         zone.show(table)
         self.refresh_footer()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.reactive import reactive
 
+from agent_tt_tui.keymaps import LIST
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
@@ -19,6 +20,7 @@ from agent_tt_tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from textual.binding import BindingType
     from textual.strip import Strip
 
     from agent_tt.model import Run
@@ -183,9 +185,11 @@ class RuleTrials(RowWidget):
             )
 
 
-class KeepFile(TextView):
-    """The file as it will be written, and the command that does the same."""
+class KeepFile(TextView, inherit_bindings=False):
+    """The file as it will be written, and the command that does the same; enter keeps it, as on the rules."""
 
+    BINDINGS: ClassVar[list[BindingType]] = LIST.widget_bindings()
+    QUIET: ClassVar[bool] = True
     HELP = "The file as it will be written; v goes back to the rules."
 
     def __init__(self) -> None:
@@ -196,6 +200,10 @@ class KeepFile(TextView):
         """Show a file and a command."""
         self._text, self._command = text, command
         self.lay_out_again()
+
+    def action_choose(self) -> None:
+        """Tell the dialog: there is nothing to fold."""
+        self.post_message(self.Chosen(self, self.cursor))
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Break both into rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt_tui import format as fmt
 from agent_tt_tui.lines import RowList
@@ -124,6 +124,7 @@ def _mark(test: KeptTest, glyphs: Glyphs, styles: Palette) -> tuple[str, Style]:
 class GoldenDetail(TextView):
     """What is to be known of the test under the cursor."""
 
+    QUIET: ClassVar[bool] = True
     HELP = "What each rule said the last time, and what differs."
 
     def __init__(self) -> None:

@@ -88,7 +88,7 @@ class StatTable(RowList[Line]):
             row.column(self._spark(cell.series, room - 2), room, style)
         elif cell.share is not None:
             filled = max(1, round(cell.share * (room - 2))) if cell.share else 0
-            row.column(glyphs.busy * filled, room, style)
+            row.add(" ").column(glyphs.busy * filled, room - 1, style)
         elif column.align == "right":
             row.add(" ").column(cell.text, room - 1, style, "right")
         else:
@@ -116,12 +116,12 @@ def _fitting(columns: Sequence[Column], width: int) -> list[Column]:
 class StatZone(Pane):
     """A table below its title."""
 
-    def __init__(self, id: str, *, classes: str = "") -> None:  # noqa: A002 - Textual's name
+    def __init__(self, id: str, title: str, *, classes: str = "") -> None:  # noqa: A002 - Textual's name
         self.table = StatTable(id=id)
         """The table."""
-        super().__init__(PaneTitle(), self.table, classes=f"stat-zone {classes}")
+        super().__init__(PaneTitle(title), self.table, classes=f"stat-zone {classes}")
 
     def show(self, table: Table) -> None:
         """Show a table."""
-        self.title_row.title, self.title_row.detail = table.title, table.detail
+        self.title_row.title, self.title_row.detail, self.title_row.busy = table.title, table.detail, ""
         self.table.show(table)
