@@ -74,14 +74,16 @@ def keep_result(store: SqliteStore, result: Mapping[str, Wire]) -> None:
         store: the store of results.
         result: as `GoldenResult.to_json` gives it.
     """
+    run = str(result["now"] or result["kept"])
     said: dict[str, Wire] = {
+        GoldenFacts.run.key: run,
         GoldenFacts.file.key: str(Path(str(result["file"])).resolve()),
         GoldenFacts.when.key: time.time_ns() // 1000,
         **{fact.key: result[fact.key] for fact in (GoldenFacts.kept, GoldenFacts.outcome, GoldenFacts.first)},
         GoldenFacts.rules.key: result["rules"],
     }
     with suppress(AgentTTError):
-        store.set_metadata(str(result["now"] or result["kept"]), {RunFacts.golden_result.key: said})
+        store.set_metadata(run, {RunFacts.golden_result.key: said})
 
 
 def read_results(path: Path) -> dict[str, list[KeptResult]]:
@@ -101,7 +103,9 @@ def read_results(path: Path) -> dict[str, list[KeptResult]]:
     with closing(open_store(path, read_only=True)) as store:
         for run in store.runs(archived=True):
             tested = run.facts.golden_result
-            if run.damaged is not None or tested.file is None or tested.outcome not in _VERDICTS:
+            if run.damaged is not None or tested.run != run.id:  # its forks and copies have the fact too
+                continue
+            if tested.file is None or tested.outcome not in _VERDICTS:
                 continue
             now = None if run.id == tested.kept else run
             rules = tuple(_verdict(rule) for rule in tested.rules if rule.verdict in _VERDICTS)

@@ -19,6 +19,7 @@ from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.results import KeptResult, read_results
 from agent_tt.golden.running import run_golden
 from agent_tt.sources import open_source
+from agent_tt.store import open_store
 
 pytestmark = pytest.mark.warm
 
@@ -94,6 +95,9 @@ def test_a_request_that_has_no_recording_is_not_answered_and_fails_with_its_step
     broken = {rule.sentence: rule for rule in kept.rules if rule.verdict == "failed"}
     assert [rule.step for rule in broken.values()] == [2, 2]
     assert len(kept.rules) == len(result.judgements)
+    with closing(open_store(result.store)) as store:
+        store.set_metadata(result.kept, dict(store.run(result.now).metadata))
+    assert len(kept_of(golden)) == 1  # what inherits the result is none
 
 
 def test_an_agent_that_is_gone_could_not_be_run_and_has_not_failed(golden, tmp_path):

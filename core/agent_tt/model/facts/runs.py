@@ -210,6 +210,7 @@ class GoldenFacts(Facts):
 
     __slots__ = ()
 
+    run = Fact(TEXT, "id of the run: forks and copies of it inherit this, and came of none")
     file = Fact(TEXT, "the golden's file")
     when = Fact(WHOLE, "when, in microseconds since the epoch")
     kept = Fact(TEXT, "id of the run that is kept, in the same file")

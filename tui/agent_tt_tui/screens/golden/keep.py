@@ -152,15 +152,27 @@ class KeepDialog(Dialog[Path]):
         on = fmt.counted(len(draft.chosen), "rule")
         others = fmt.counted(len(self._others), "other run")
         self.query_one(DialogTitle).hint = f"{on} on, tried on {others}" if self._is_read else ""
-        trouble, text = draft.trouble, ""
+        self.query_one(KeepCommand).command = draft.command
+        self.query_one(ActionRow).trouble = draft.trouble if self._is_read else ("", "")
+        self._show_rule()
+        self.run_worker(partial(self._plan, draft), group="file", exclusive=True, thread=True, exit_on_error=False)
+
+    def _plan(self, draft: Draft) -> None:
+        """Work out the file, or why it cannot be written."""
+        worker = get_current_worker()
+        text, trouble = "", draft.trouble
         try:
             text = draft.text(self._source)
         except AgentTTError as error:
             trouble = (error.message, error.hint.replace("Give another --name, or --replace it.", _TAKEN))
-        self.query_one(KeepCommand).command = draft.command
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._planned, draft, text, trouble)
+
+    def _planned(self, draft: Draft, text: str, trouble: tuple[str, str]) -> None:
         self.query_one(KeepFile).show(text or trouble[0], draft.command)
-        self.query_one(ActionRow).trouble = trouble if self._is_read else ("", "")
-        self._show_rule()
+        if self._is_read:
+            self.query_one(ActionRow).trouble = trouble
+        self.refresh_footer()
 
     def _show_rule(self) -> None:
         index = self.query_one(KeepRows).rule_index
