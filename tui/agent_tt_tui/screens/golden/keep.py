@@ -194,7 +194,7 @@ class KeepDialog(Dialog[Path]):
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         rows = self.query_one(KeepRows)
-        if self._is_writing and command_id != "app.escape":
+        if self._is_writing:
             return "it is being kept"
         if command_id in ("keep.toggle", "keep.remove") and rows.rule_index is None:
             return "this row is no rule"

@@ -23,7 +23,7 @@ from agent_tt_tui.keymaps import TESTS
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.compare.screen import CompareScreen
-from agent_tt_tui.viewmodel.golden.kept_tests import check_recording, list_tests, with_results
+from agent_tt_tui.viewmodel.golden.kept_tests import KeptTest, check_recording, list_tests, with_results
 from agent_tt_tui.widgets.golden.kept_list import GoldenColumns, GoldenDetail, GoldenList
 
 if TYPE_CHECKING:
@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.worker import Worker
 
-    from agent_tt.golden.golden_file import Golden
     from agent_tt.golden.rule import Rule
     from agent_tt.golden.running import GoldenResult
     from agent_tt.protocols import RunSource
     from agent_tt_tui.chrome import Tone
     from agent_tt_tui.lines import LineView
-    from agent_tt_tui.viewmodel.golden.kept_tests import KeptTest
 
 _TICK_SECONDS: Final = 0.25
 _EMPTY: Final = "no test is kept here yet: t on a run keeps it as one"
@@ -224,30 +222,25 @@ class GoldensScreen(CommandScreen[None]):
                 return
             self._answered = 0
             self.app.call_from_thread(self._begun, path)
-            golden, result, problem = None, None, ""
+            result = None
             try:
                 golden = read_golden(path)
-            except AgentTTError as error:
-                problem = error.message
-            else:
                 result = run_golden(golden, cancelled=unwanted, progress=tell)
+                (test,) = with_results([KeptTest(path, golden, "" if result.kept else result.problem)])
+            except AgentTTError as error:
+                test = KeptTest(path, problem=error.message)
             if unwanted():
                 return
-            self.app.call_from_thread(self._ended, path, golden, result, problem)
+            self.app.call_from_thread(self._ended, test, result)
 
     def _begun(self, path: Path) -> None:
         self._change(path, under_way="running", answered=0)
         self._draw()
 
-    def _ended(self, path: Path, golden: Golden | None, result: GoldenResult | None, problem: str) -> None:
+    def _ended(self, test: KeptTest, result: GoldenResult | None) -> None:
         if result is not None:
-            self._fresh[path] = result
-            problem = "" if result.kept else result.problem
-        self._change(path, golden=golden, problem=problem, under_way="")
-        try:
-            self._tests = with_results(self._tests or ())
-        except AgentTTError as error:
-            self.say(error.message, None)
+            self._fresh[test.path] = result
+        self._tests = [test if each.path == test.path else each for each in self._tests or ()]
         self._draw()
 
     def _tell_progress(self) -> None:
