@@ -237,6 +237,11 @@ async def test_tests_that_cannot_be_run_say_why_and_are_neither_failed_nor_passe
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "3 could not be run or judged" in text_of(app))
         rows = {test.path.stem: test for test in app.screen.query_one(GoldenList).rows}
+        at = []
+        for _ in range(4):
+            at.append(app.screen.query_one(GoldenList).current.path.stem)
+            await pilot.press("}")
+        assert at == ["broken", "gone", "mended", "broken"]
         assert "is missing" in rows["gone"].problem
         assert "is damaged" in rows["mended"].problem
         assert rows["broken"].golden is None

@@ -53,6 +53,16 @@ TESTS = Context(
                 Command("tests.run", "run", ("r",), "Run the test: the agent as it is now", footer="run", rank=20),
                 Command("tests.run_all", "run_all", ("R",), "Run all tests", footer="run all", rank=30),
                 Command(
+                    "tests.failing_previous",
+                    "failing(-1)",
+                    ("{", "X"),
+                    "Go to the previous test that does not pass",
+                    footer="not passed",
+                    rank=60,
+                    pair="tests.failing_next",
+                ),
+                Command("tests.failing_next", "failing(1)", ("}", "x"), "Go to the next test that does not pass"),
+                Command(
                     "tests.update",
                     "update",
                     ("u",),

@@ -282,6 +282,17 @@ class GoldensScreen(CommandScreen[None]):
             return
         self.app.push_screen(CompareScreen(source, kept, source, now))
 
+    def action_failing(self, way: int) -> None:
+        """Go to the next test that does not pass, or the previous one; behind the last comes the first."""
+        rows = self.query_one(GoldenList)
+        count = len(rows.rows)
+        for by in range(1, count + 1):
+            index = (rows.cursor + way * by) % count
+            if rows.rows[index].state in ("failed", "unknown"):
+                rows.move_to(index)
+                return
+        self.say("there is no test of which it is known that it does not pass")
+
     def action_copy(self) -> None:
         """Copy the command that opens both runs."""
         if self._test is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
+from agent_tt.golden.header import FOLDER
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.requests import KeepRun, ShowTests
 
@@ -46,8 +48,11 @@ class Goldens(Feature):
             self._screen.post_message(KeepRun(*found, self._kept))
 
     def _kept(self, path: Path | None) -> None:
-        if path is not None:
-            self._screen.say(f"kept as {path}: T shows and runs the tests", None)
+        if path is None:
+            return
+        is_listed = path.resolve().is_relative_to(FOLDER.resolve())
+        then = "T shows and runs the tests" if is_listed else f"agent-tt test {shlex.quote(str(path))} runs it"
+        self._screen.say(f"kept as {path}: {then}", None)
 
     def action_tests(self) -> None:
         """Show the tests that are kept."""
