@@ -33,14 +33,17 @@ from agent_tt_tui.keymaps import (
     EDIT,
     FIND,
     FORK,
+    KEEP,
     LIST,
     REPLAY,
     REPLAYED,
     RESUME,
     RUNS,
+    STATISTICS,
     SWEEP,
     SWEEP_FORM,
     TABLE,
+    TESTS,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +74,9 @@ _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Table", TABLE),
     ("Sweep", SWEEP),
     ("New sweep", SWEEP_FORM),
+    ("Keep as test", KEEP),
+    ("Tests", TESTS),
+    ("Statistics", STATISTICS),
 )
 
 

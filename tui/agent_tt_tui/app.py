@@ -15,7 +15,7 @@ from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.help import CommandProvider, HelpScreen
 from agent_tt_tui.look import Look
-from agent_tt_tui.requests import Confirm, OpenRun, ShowKeys
+from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests
 from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
@@ -100,6 +100,18 @@ class AgentTT(App[None]):
         from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
         self.push_screen(DebuggerScreen(message.source, message.run, message.step))
+
+    @on(KeepRun)
+    def _keep_run(self, message: KeepRun) -> None:
+        from agent_tt_tui.screens.golden.keep import KeepDialog
+
+        self.push_screen(KeepDialog(message.source, message.run), message.kept)
+
+    @on(ShowTests)
+    def _show_tests(self) -> None:
+        from agent_tt_tui.screens.golden.kept import GoldensScreen
+
+        self.push_screen(GoldensScreen())
 
     @on(ShowKeys)
     def _show_keys(self, message: ShowKeys) -> None:

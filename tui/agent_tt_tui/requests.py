@@ -9,6 +9,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -28,6 +29,25 @@ class OpenRun(Message):
     source: RunSource
     run: Run
     step: int | None = None
+
+
+@dataclass
+class KeepRun(Message):
+    """A run is to be kept as a test.
+
+    Attributes:
+        source: Where it is.
+        run: The run.
+        kept: Called with the file, once it is.
+    """
+
+    source: RunSource
+    run: Run
+    kept: Callable[[Path | None], None]
+
+
+class ShowTests(Message):
+    """The tests that are kept are to be shown."""
 
 
 @dataclass

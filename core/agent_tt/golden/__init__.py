@@ -14,6 +14,7 @@
 | `saving` | keeping a run as a golden |
 | `running` | running the agent as it is now with the recorded answers, and judging the run that comes |
 | `watching` | running them again when what they run is saved |
+| `results` | what came of running goldens, kept for later |
 | `updating` | rules that failed, as the run that came would keep to them |
 | `opened_run` | a recorded run for assertions of tests |
 """

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from agent_tt.errors import AgentTTError, NotFound, RunNotFound, UsageError
 from agent_tt.golden.evidence import Evidence, Leave
 from agent_tt.golden.recording_file import open_recording
+from agent_tt.golden.results import keep_result
 from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
+from agent_tt.rerunning.kept_replays import ReplayStopped
 from agent_tt.rerunning.replay import KeptRun, run_replay
 from agent_tt.store import copy_run, open_store, resolve_store_path
 from agent_tt.store.rows.ids import new_run_id
@@ -187,8 +189,9 @@ def run_golden(
     earlier: tuple[str, ...] = (),
     asks_judges: bool = False,
     cancelled: Callable[[], bool] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> GoldenResult:
-    """Run a golden; nothing that goes wrong with it is raised.
+    """Run a golden, and keep what came of it; nothing that goes wrong with it is raised.
 
     Args:
         golden: the golden.
@@ -198,30 +201,36 @@ def run_golden(
         earlier: with `changed`, ids of runs that came before: what they were answered is given again where the
             recording has no answer. Those that are gone, or damaged, are left out.
         asks_judges: whether models may be asked what they make of its answer.
-        cancelled: asked a few times a second whether it is not wanted any more; then it could not be run.
+        cancelled: asked a few times a second whether it is not wanted any more; then it could not be run, and nothing
+            is kept of it.
+        progress: told as often how many calls were answered so far.
     """
     try:
         path = results_path(golden, store)
         if not golden.root.is_dir():
             raise NotFound(f"the project folder {golden.root} is not there")
         with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
-            running = _Running(
-                golden, recording, results, path, live, earlier, Leave(golden.root, asks_judges), cancelled
-            )
-            if live != "named" or golden.passes[1] == 1:
-                return running.result(timeout)
-            return _told(golden.passes, running, timeout)
+            leave = Leave(golden.root, asks_judges)
+            running = _Running(golden, recording, results, path, timeout, live, earlier, leave, cancelled, progress)
+            is_once = live != "named" or golden.passes[1] == 1
+            result = running.result() if is_once else _told(golden.passes, running)
+            keep_result(results, result.to_json())
+            return result
     except AgentTTError as error:
-        said = "; ".join(part for part in (error.message, error.hint) if part)
-        return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
+        return _could_not_run(golden, error)
 
 
-def _told(passes: tuple[int, int], running: _Running, timeout: float | None) -> GoldenResult:
+def _could_not_run(golden: Golden, error: AgentTTError) -> GoldenResult:
+    said = "; ".join(part for part in (error.message, error.hint) if part)
+    return GoldenResult(golden, "unknown", problem=f"could not run: {said}")
+
+
+def _told(passes: tuple[int, int], running: _Running) -> GoldenResult:
     """Run a golden until it is certain whether it passes as often as it has to."""
     (wanted, times), outcomes = passes, list[Outcome]()
     results: list[GoldenResult] = []
     while outcomes.count("passed") < wanted <= outcomes.count("passed") + times - len(outcomes):
-        results.append(running.result(timeout))
+        results.append(running.result())
         outcomes.append(results[-1].outcome)
     has_failed = outcomes.count("failed") > times - wanted
     outcome: Outcome = "passed" if outcomes.count("passed") >= wanted else "failed" if has_failed else "unknown"
@@ -229,49 +238,55 @@ def _told(passes: tuple[int, int], running: _Running, timeout: float | None) -> 
     return replace(telling, outcome=outcome, tries=tuple(outcomes))
 
 
+@dataclass(frozen=True, slots=True)
 class _Running:
-    """A golden that is run, once or several times."""
+    """A golden that is run, once or several times; see `run_golden`."""
 
-    def __init__(
-        self,
-        golden: Golden,
-        recording: SqliteStore,
-        results: SqliteStore,
-        path: Path,
-        live: Live,
-        earlier: tuple[str, ...],
-        leave: Leave,
-        cancelled: Callable[[], bool] | None,
-    ) -> None:
-        self._golden = golden
-        self._recording = recording
-        self._results = results
-        self._path = path
-        self._live = live
-        self._earlier = earlier
-        self._leave = leave
-        self._cancelled = cancelled
+    golden: Golden
+    recording: SqliteStore
+    results: SqliteStore
+    path: Path
+    timeout: float | None
+    live: Live
+    earlier: tuple[str, ...]
+    leave: Leave
+    cancelled: Callable[[], bool] | None
+    progress: Callable[[int], None] | None
 
-    def result(self, timeout: float | None) -> GoldenResult:
-        """Run it and judge it."""
-        kept, golden = self._kept_run(), self._golden
-        now = self._new_run(kept)
+    def result(self) -> GoldenResult:
+        """Run it once, and judge what came.
+
+        Raises:
+            ReplayStopped: it is not wanted any more.
+            AgentTTError: its runs cannot be written.
+        """
+        kept = self._kept_run()
+        try:
+            return self._ran(kept)
+        except ReplayStopped:
+            raise
+        except AgentTTError as error:
+            return replace(_could_not_run(self.golden, error), store=self.path, kept=kept.id)
+
+    def _ran(self, kept: Run) -> GoldenResult:
+        golden, now = self.golden, self._new_run(kept)
         try:
             report = run_replay(
-                self._results,
+                self.results,
                 kept,
-                timeout=timeout,
+                timeout=self.timeout,
+                cancelled=self.cancelled,
+                progress=self.progress,
                 agent=self._agent(kept),
-                cancelled=self._cancelled,
                 keeps=KeptRun(
-                    self._path,
+                    self.path,
                     now,
                     golden.name,
                     str(golden.folder),
                     self._is_fork(kept),
-                    live_names=golden.live if self._live == "named" else (),
-                    live_changed=self._live == "changed",
-                    earlier=self._earlier,
+                    live_names=golden.live if self.live == "named" else (),
+                    live_changed=self.live == "changed",
+                    earlier=self.earlier,
                 ),
             )
         finally:
@@ -280,21 +295,21 @@ class _Running:
 
     def _judged(self, kept: Run, now: str, report: ReplayReport) -> GoldenResult:
         """What came of the run that came, or why none did."""
-        golden = self._golden
+        golden = self.golden
         finding = next((each for each in report.divergences if each.kind not in _LETS_PASS), None)
         try:
-            run = self._results.run(now)
+            run = self.results.run(now)
         except RunNotFound:
             run = None
         if run is None or run.status in ("crashed", "running"):  # nobody took it over
             problem = f"could not run: {report.agent.error or _why_nothing(report)}"
-            return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id)
+            return GoldenResult(golden, "unknown", problem=problem, store=self.path, kept=kept.id)
         if finding is not None and finding.kind not in _ASKED:
             problem = f"could not run: {finding.kind}: {finding.message}"
-            return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id, now=now)
-        evidence = Evidence(self._results, run, is_whole=finding is None, leave=self._leave)
+            return GoldenResult(golden, "unknown", problem=problem, store=self.path, kept=kept.id, now=now)
+        evidence = Evidence(self.results, run, is_whole=finding is None, leave=self.leave)
         on = [each for each in golden.rules if each.is_on]
-        left_out = tuple(each for each in on if each.rule.needs_leave and not self._leave.asks_judges)
+        left_out = tuple(each for each in on if each.rule.needs_leave and not self.leave.asks_judges)
         judged = tuple((each, each.rule.judge(evidence)) for each in on if each not in left_out)
         self._forget_older(kept.id)
         return GoldenResult(
@@ -302,7 +317,7 @@ class _Running:
             _outcome(finding, judged),
             judged,
             finding,
-            store=self._path,
+            store=self.path,
             kept=kept.id,
             now=now,
             left_out=left_out,
@@ -310,26 +325,26 @@ class _Running:
 
     def _kept_run(self) -> Run:
         """The golden's run in the store of results, with what the text file says of its program."""
-        golden, recorded = self._golden, self._recording.run(self._golden.run_id)
+        golden, recorded = self.golden, self.recording.run(self.golden.run_id)
         root = str(golden.root)
-        for run in (each for each in self._results.runs(archived=True) if _origin(each) == recorded.id):
+        for run in (each for each in self.results.runs(archived=True) if _origin(each) == recorded.id):
             if run.code.root == root and run.started_us == recorded.started_us and run.steps == recorded.steps:
                 kept_id = run.id
                 break
         else:
-            kept_id = copy_run(self._recording, self._results, recorded.id, root=root)
+            kept_id = copy_run(self.recording, self.results, recorded.id, root=root)
         self._say_program(kept_id)
-        return self._results.run(kept_id)
+        return self.results.run(kept_id)
 
     def _say_program(self, run_id: str) -> None:
-        program, root = self._golden.program, self._golden.root
-        run = self._results.run(run_id)
+        program, root = self.golden.program, self.golden.root
+        run = self.results.run(run_id)
         told = {fact.key: program[fact.key] for fact in PROGRAM_FACTS if fact.key in program}
         if "script" in told:
             told["script"] = str(root / str(told["script"]))
         gone = [fact.key for fact in PROGRAM_FACTS if fact.key not in told and fact.is_in(run.metadata)]
         if gone or any(run.metadata.get(key) != value for key, value in told.items()):
-            self._results.set_metadata(run_id, told, remove=gone)  # type: ignore[arg-type]  # read as TOML: all plain
+            self.results.set_metadata(run_id, told, remove=gone)  # type: ignore[arg-type]  # read as TOML: all plain
 
     def _agent(self, kept: Run) -> str | None:
         """The entry point, where the text file names another one than the recording.
@@ -337,13 +352,13 @@ class _Running:
         Raises:
             UsageError: only the recording names one.
         """
-        agent = self._golden.program.get("agent")
+        agent = self.golden.program.get("agent")
         if agent is None and kept.code.entry is not None:
             raise UsageError("run.agent is missing: the entry point has to stand in the golden", hint=kept.code.entry)
         if not isinstance(agent, str) or agent == kept.code.entry:
             return None
         location, _, name = agent.rpartition(":")
-        return f"{self._golden.root / location}:{name}" if location.endswith(".py") else agent
+        return f"{self.golden.root / location}:{name}" if location.endswith(".py") else agent
 
     def _is_fork(self, kept: Run) -> bool:
         return kept.parent is not None and kept.way_back_in != "replay"
@@ -353,21 +368,21 @@ class _Running:
         if not self._is_fork(kept) or kept.parent is None:
             return new_run_id()
         step = kept.fork_step or 0
-        new = NewRun(self._golden.name, kept.code, kept.model)
-        state = self._results.state(kept.id, step)
-        return self._results.begin_fork(NewFork(kept.parent, step, state, new, edits=kept.edits))
+        new = NewRun(self.golden.name, kept.code, kept.model)
+        state = self.results.state(kept.id, step)
+        return self.results.begin_fork(NewFork(kept.parent, step, state, new, edits=kept.edits))
 
     def _settle(self, now: str) -> None:
         """Whatever became of the process: nobody records its run any more."""
         with suppress(AgentTTError):
-            self._results.settle_run(now)
+            self.results.settle_run(now)
 
     def _forget_older(self, kept: str) -> None:
         """Delete the oldest runs of this golden beyond the last ones."""
-        mine = [run for run in self._results.runs(archived=True) if run.name == self._golden.name and run.id != kept]
+        mine = [run for run in self.results.runs(archived=True) if run.name == self.golden.name and run.id != kept]
         for run in [each for each in mine[_MOST_RUNS:] if each.status != "running" and not each.pinned]:
             with suppress(AgentTTError):  # somebody forked it, or another process was first
-                self._results.delete_runs([run.id])
+                self.results.delete_runs([run.id])
 
 
 def _origin(run: Run) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.golden.golden_file import Golden, KeptRule, write_golden
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["PROGRAM_FACTS", "save_golden"]
+__all__ = ["PROGRAM_FACTS", "plan_golden", "save_golden"]
 
 PROGRAM_FACTS: Final = (
     RunFacts.script,
@@ -35,6 +36,39 @@ PROGRAM_FACTS: Final = (
 """What the metadata of a run says of the program that ran; in a golden the text file says it."""
 
 SUFFIX: Final = ".recording.zst"
+
+
+def plan_golden(
+    source: RunSource,
+    run: Run,
+    folder: Path,
+    name: str,
+    rules: Sequence[Rule],
+    *,
+    agent: str | None = None,
+    replaces: bool = False,
+) -> Golden:
+    """The golden that a run would be kept as; nothing is written, and its recording has no digest yet.
+
+    Args and Raises: as `save_golden`.
+    """
+    if not isinstance(source, SqliteStore):
+        raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
+    if run.status == "running":
+        raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
+    if siblings := siblings_of(source, run):
+        raise UsageError(
+            f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
+            " which would run as a whole",
+            hint="Record it by a script of its own, or by a function with a parameter `state=None`.",
+        )
+    if not re.fullmatch(r"[\w][\w.-]*", name):
+        raise UsageError(f"{name!r} is no name of a golden", hint="Letters, digits, - _ and . can stand in it.")
+    path = folder / f"{name}.toml"
+    if path.exists() and not replaces:
+        raise UsageError(f"{path} is there already", hint="Give another --name, or --replace it.")
+    program = _program(run, path.parent, agent)
+    return Golden(path, name, program, f"{name}{SUFFIX}", "", run.id, tuple(map(KeptRule, rules)))
 
 
 def save_golden(
@@ -64,24 +98,9 @@ def save_golden(
             or is taken.
         Damaged: something of the run is.
     """
-    if not isinstance(source, SqliteStore):
-        raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
-    if run.status == "running":
-        raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
-    if siblings := siblings_of(source, run):
-        raise UsageError(
-            f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
-            " which would run as a whole",
-            hint="Record it by a script of its own, or by a function with a parameter `state=None`.",
-        )
-    if not re.fullmatch(r"[\w][\w.-]*", name):
-        raise UsageError(f"{name!r} is no name of a golden", hint="Letters, digits, - _ and . can stand in it.")
-    path = folder / f"{name}.toml"
-    if path.exists() and not replaces:
-        raise UsageError(f"{path} is there already", hint="Give another --name, or --replace it.")
-    program = _program(run, path.parent, agent)
-    packed, digest = pack_run(source, run.id)
-    golden = Golden(path, name, program, f"{name}{SUFFIX}", digest, run.id, tuple(map(KeptRule, rules)))
+    planned = plan_golden(source, run, folder, name, rules, agent=agent, replaces=replaces)
+    packed, digest = pack_run(cast("SqliteStore", source), run.id)
+    golden = replace(planned, digest=digest)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         golden.recording_path.write_bytes(packed)

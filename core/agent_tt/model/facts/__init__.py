@@ -20,6 +20,8 @@ from agent_tt.model.facts.fact import Fact, Facts, Shape
 from agent_tt.model.facts.runs import (
     BisectedFacts,
     DecidedFacts,
+    GoldenFacts,
+    GoldenRuleFacts,
     IncompleteFacts,
     LimitFacts,
     ProcessFacts,
@@ -40,6 +42,8 @@ __all__ = [
     "DecisionFacts",
     "Fact",
     "Facts",
+    "GoldenFacts",
+    "GoldenRuleFacts",
     "IncompleteFacts",
     "LimitFacts",
     "Place",

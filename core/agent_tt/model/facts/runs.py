@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BisectedFacts",
     "DecidedFacts",
+    "GoldenFacts",
+    "GoldenRuleFacts",
     "IncompleteFacts",
     "LimitFacts",
     "ProcessFacts",
@@ -190,6 +192,33 @@ class BisectedFacts(Facts):
         return cls({cls.key.key: key, cls.expression.key: expression, cls.step.key: step, cls.holds.key: holds})
 
 
+class GoldenRuleFacts(Facts):
+    """What a rule of a golden said of a run; see `agent_tt.golden.rule.Judgement`."""
+
+    __slots__ = ()
+
+    kind = Fact(TEXT, "its kind")
+    sentence = Fact(TEXT, "the rule as people read it")
+    verdict = Fact(TEXT, "`passed`, `failed` or `unknown`")
+    said = Fact(TEXT, "what was found, in words")
+    step = Fact(WHOLE, "the step at which that shows")
+    differences = Fact(LIST, "objects `{path, old, new}`: what was expected and what came")
+
+
+class GoldenFacts(Facts):
+    """What came of running a golden."""
+
+    __slots__ = ()
+
+    run = Fact(TEXT, "id of the run: forks and copies of it inherit this, and came of none")
+    file = Fact(TEXT, "the golden's file")
+    when = Fact(WHOLE, "when, in microseconds since the epoch")
+    kept = Fact(TEXT, "id of the run that is kept, in the same file")
+    outcome = Fact(TEXT, "`passed`, `failed`, or `unknown` where it could not be run or judged")
+    first = Fact(TEXT, "why it did not pass, in one line")
+    rules = Fact(records(GoldenRuleFacts), "what each rule said, of those that were on")
+
+
 class UserFacts(Facts):
     """What people write down about runs and checkpoints, as far as the application knows it by name."""
 
@@ -238,6 +267,9 @@ class RunFacts(Facts):
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
     title = Fact(TEXT, "of a run in another program's file of messages: its title there")
+    golden_result = Fact(
+        record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
+    )
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
     langgraph_early_writes = Fact(

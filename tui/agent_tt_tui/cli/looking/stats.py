@@ -121,7 +121,7 @@ def _print(
             [
                 status_cell(status, terminal.glyphs),
                 Cell(shown.count(count)),
-                Cell(_percent(count / group.runs), "muted"),
+                Cell(shown.percent(count / group.runs), "muted"),
             ]
             for status, count in sorted(group.statuses.items(), key=lambda item: -item[1])
         ],
@@ -183,7 +183,7 @@ def _print_groups(terminal: Terminal, by: str, groups: Sequence[RunGroup], growt
         [
             Cell(group.name or ("no tag" if by == "tag" else _UNKNOWN), "muted" if group.name is None else "strong"),
             Cell(shown.count(group.runs)),
-            Cell("" if group.success_rate is None else _percent(group.success_rate)),
+            Cell("" if group.success_rate is None else shown.percent(group.success_rate)),
             Cell(shown.count(group.steps)),
             Cell(_count_tokens(group.usage)),
             Cell(_cost(group.usage) or ""),
@@ -244,21 +244,15 @@ def _print_steps(
             Cell(step.name, "strong"),
             Cell(f"{step.run_name}@{step.step}", "muted"),
             Cell(amount(step)),
-            Cell("" if step.share is None else _percent(step.share), "muted"),
+            Cell("" if step.share is None else shown.percent(step.share), "muted"),
         ]
         for step in steps
     ]
     _print_table(terminal, columns, rows, 0)
 
 
-def _percent(part: float) -> str:
-    """A part in whole percents; only what is all or nothing is called so."""
-    percent = round(part * 100)
-    return f"{min(percent, 99) if 0.5 <= part < 1 else max(percent, 1) if part else 0} %"
-
-
 def _rate(word: str, part: float | None) -> str | None:
-    return None if part is None else f"{_percent(part)} {word}"
+    return None if part is None else f"{shown.percent(part)} {word}"
 
 
 def _spread(spread: Spread, dot: str) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.running.golden_text import FOLDER, asked_and_saved, mark, result_line, tell_result
+from agent_tt_tui.cli.running.golden_text import asked_and_saved, mark, result_line, tell_result
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted, short_path
 
