@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import marshal
+import threading
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, is_
@@ -188,9 +189,10 @@ class _NotPackable(Exception):
 
 
 class Values:
-    """Converts values, and remembers typed ones: the states of a thread share most of them. Not for several threads."""
+    """Converts values, and remembers typed ones: the states of a thread share most of them."""
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
         self._extensions: _Memory[bytes, Extension] = _Memory()
         self._known: _Memory[int, _Chunk] = _Memory()
@@ -208,10 +210,13 @@ class Values:
             if plain is not None:
                 return plain, plain
             if type(value) is list:
-                wires = self._messages(serde, value)
+                with self._lock:
+                    wires = self._messages(serde, value)
                 if wires is not None:
                     return wires, None
-        return self.to_wire(serde.dumps_typed(value))
+        typed = serde.dumps_typed(value)
+        with self._lock:
+            return self.to_wire(typed)
 
     def _messages(self, serde: SerializerProtocol, items: list[object]) -> list[Wire] | None:
         """What is kept of a list of messages; None where it holds anything else."""
@@ -244,11 +249,12 @@ class Values:
         Raises:
             Damaged: no value is kept so.
         """
-        if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
-            messages = self._given_messages(serde, wire)
-            if messages is not None:
-                return messages
-        return self._loaded(serde, wire)
+        with self._lock:
+            if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
+                messages = self._given_messages(serde, wire)
+                if messages is not None:
+                    return messages
+            return self._loaded(serde, wire)
 
     def _loaded(self, serde: SerializerProtocol, wire: Wire) -> object:
         try:
