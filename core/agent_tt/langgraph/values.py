@@ -12,6 +12,7 @@ import marshal
 import threading
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
@@ -84,7 +85,11 @@ class _TooDeep(Exception):
 
 
 class _Form(NamedTuple):
-    """All that messages are written from; the forms of two lists, each part joined, are that of the lists joined."""
+    """All that messages are written from: their classes, their fields, and what else they have, where one has anything.
+
+    The forms of two lists, each part joined, are that of the lists joined; or of no messages, where one of them has
+    nothing else.
+    """
 
     kinds: list[type]
     fields: bytes
@@ -97,10 +102,11 @@ class _Form(NamedTuple):
         Raises:
             TypeError, AttributeError: one holds objects, or is no message.
         """
-        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
-        extras = ormsgpack.packb([*map(_EXTRAS, messages)], option=_EXACT)
         head = 1 if len(messages) < 16 else 3  # it counts the items
-        return cls([*map(type, messages)], fields[head:], extras[head:])
+        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
+        extras: list[object] = [*map(_EXTRAS, messages)]
+        beside = ormsgpack.packb(extras, option=_EXACT)[head:] if any(extras) else b""
+        return cls([*map(type, messages)], fields[head:], beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +247,7 @@ class Values:
                     found.append(chunk)
         except (TypeError, AttributeError):
             return None
-        return [wire for chunk in found for wire in chunk.wires]
+        return list(chain.from_iterable([chunk.wires for chunk in found]))
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
         """The value that was kept as `wire`, the caller's own.

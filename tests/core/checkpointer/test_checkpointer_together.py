@@ -90,9 +90,10 @@ def test_what_could_not_begin_is_not_written_later(tmp_path: Path, monkeypatch: 
         def no_room(*_: object, **__: object) -> None:
             raise OSError("no room")
 
-        with monkeypatch.context() as patched, pytest.raises(OSError, match="no room"):
+        with monkeypatch.context() as patched:
             patched.setattr(type(threads.store.database), "as_one", no_room)
-            threads.write("t", written("1", "one"))
+            with pytest.raises(OSError, match="no room"):
+                threads.write("t", written("1", "one"))
         threads.write("t", written("1", "two"))
         assert kept(threads) == {"1": ["two"]}
 
