@@ -69,7 +69,7 @@ class Thread:
         self._facts: dict[tuple[int, int], dict[str, Wire]] = {}
         self._stored: dict[tuple[int, int], dict[str, Wire]] = {}
         self._written: dict[tuple[int, int], list[Write]] = {}
-        self._changed: set[tuple[int, int]] = set()
+        self._changed: dict[tuple[int, int], Entry] = {}
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -386,16 +386,17 @@ class Thread:
 
     def _change_writes(self, entry: Entry, writes: list[Write]) -> None:
         """Put other writes, in the order in which LangGraph applies them, in the place of those of a checkpoint."""
-        key, fact = (entry.run, entry.step), StepFacts.writes.entry(kept_writes(writes))
-        self._facts[key] = {**self.facts_of(entry), **fact}
-        self._stored[key] = {**self._stored[key], **fact}
-        self._changed.add(key)
+        key = entry.run, entry.step
+        self._changed[key] = entry
         self._written[key] = writes
 
     def _write_changed(self) -> None:
-        """Write the facts that have changed, once for all that was written on top of a checkpoint."""
-        for run, step in sorted(self._changed):
-            self._writer(run).change_extra(step, self._stored[run, step])
+        """Write what was written on top of checkpoints, each once, however often it has changed."""
+        for key, entry in self._changed.items():
+            fact = StepFacts.writes.entry(kept_writes(self._written[key]))
+            self._facts[key] = {**self.facts_of(entry), **fact}
+            self._stored[key] = {**self._stored[key], **fact}
+            self._writer(entry.run).change_extra(entry.step, self._stored[key])
             self._has_written = True
         self._changed.clear()
 

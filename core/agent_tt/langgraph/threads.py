@@ -84,10 +84,10 @@ class Threads:
         asked = _Asked(write)
         with self._gate:
             self._asked.setdefault(thread_id, []).append(asked)
+        if gather:
+            time.sleep(_MOMENT_S)  # the interpreter's lock is free meanwhile: who is about to ask can go on
         with self.use(thread_id, to_write=True) as thread:
             if not (asked.is_done or asked.is_alone):
-                if gather:
-                    time.sleep(_MOMENT_S)  # others of this process that are about to ask can go on meanwhile
                 self._write_together(thread, asked)
             if not asked.is_done:
                 with thread.whole():
