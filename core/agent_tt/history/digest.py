@@ -100,7 +100,8 @@ def token(wire: Wire) -> int:
         total = 0
         for key, value in wire.items():
             kind = type(value)
-            if kind in _EXACT_BY_EQUALITY and (kind is not str or len(value) <= _SHORT):  # type: ignore[arg-type]
+            length = len(value) if kind is str else 0  # type: ignore[arg-type]
+            if kind in _EXACT_BY_EQUALITY and len(key) + length <= _SHORT:
                 total += _entry_of_short(key, value)  # type: ignore[arg-type]  # hashable, all of these types
             else:
                 total += entry_token(key, token(value))
@@ -109,7 +110,7 @@ def token(wire: Wire) -> int:
         if CONTAINERS.isdisjoint(map(type, wire)):
             return flat_list_token(tlv(wire))
         return list_token(len(wire), polynomial(0, map(token, wire)))
-    return _hash_of_any(b"s" + tlv(wire))
+    return _hash(b"s" + tlv(wire))
 
 
 def small_dict_token(wire: Mapping[str, Wire]) -> int:

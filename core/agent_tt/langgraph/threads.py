@@ -23,7 +23,7 @@ __all__ = ["KEPT", "Threads"]
 KEPT: Final = 64
 """Threads of which this process remembers where their checkpoints lie."""
 _MOMENT_S: Final = 50e-6
-"""Less than a commit takes."""
+"""Less than a commit takes that is forced to the disk."""
 
 
 @dataclass(slots=True, eq=False)

@@ -195,7 +195,10 @@ class _NotPackable(Exception):
 
 
 class Values:
-    """Converts values, and remembers typed ones: the states of a thread share most of them."""
+    """Converts values, and remembers typed ones: the states of a thread share most of them.
+
+    Several threads may call `kept` and `given`.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
