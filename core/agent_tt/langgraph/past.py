@@ -178,10 +178,15 @@ class _OneThread:
         self.lock = threading.RLock()
 
     @contextmanager
-    def use(self, _thread_id: str, *, to_write: bool = False) -> Iterator[ForkedThread]:  # noqa: ARG002  as of `Threads`
+    def use(self, _thread_id: str) -> Iterator[ForkedThread]:
         """The thread."""
         with self.lock:
             yield self._thread
+
+    def write(self, _thread_id: str, write: Callable[[ForkedThread], None], *, gather: bool = False) -> None:  # noqa: ARG002  as of `Threads`
+        """Write to the thread."""
+        with self.lock:
+            write(self._thread)
 
     def newest_first(self, _thread_id: str | None, before: str | None) -> Iterator[tuple[str, Entry]]:
         """Its checkpoints, those with the greatest ids first."""

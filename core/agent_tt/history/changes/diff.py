@@ -139,13 +139,13 @@ def _alike(old: Wire, new: Wire) -> bool:
 def _dict_diff_into(old: dict[str, Wire], new: dict[str, Wire], path: Path, ops: list[Op]) -> None:
     ops.extend(["d", [*path, key]] for key in old if key not in new)
     for key, value in new.items():
-        if key in old:
-            diff_into(old[key], value, (*path, key), ops)
-        else:
+        if key not in old:
             ops.append(["s", [*path, key], value])
-    order = [key for key in old if key in new] + [key for key in new if key not in old]
-    if order != list(new):
-        ops.append(["o", list(path), list(new)])
+        elif old[key] is not value:  # of the very same object nothing has to be said
+            diff_into(old[key], value, (*path, key), ops)
+    keys = list[Wire](new)
+    if keys != list(old) and keys != [key for key in old if key in new] + [key for key in new if key not in old]:
+        ops.append(["o", list(path), keys])
 
 
 def _header(envelope: dict[str, Wire]) -> Wire:
