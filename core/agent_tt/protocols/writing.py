@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         StepEnd,
         Sweep,
     )
+    from agent_tt.model.once import Holder
     from agent_tt.questions import Decision, NewQuestion
 
 
@@ -262,6 +263,23 @@ class RunWriter(Protocol):
 
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """Commit that a call, whose intent is committed, waits for somebody's decision."""
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """Let a call whose intent is committed have a key, over all runs of the store, unless another one has it.
+
+        Args:
+            step: the step of the call.
+            call: its number in there.
+            tool: what the key is one of: each tool has its own.
+            key: the key.
+            is_decided: whether it may be made although an earlier one may have happened.
+
+        Returns:
+            The call that has the key, with its answer where it is done; None where this one has it now.
+
+        Raises:
+            StoreUnreadable: this cannot be said; the call must not be made.
+        """
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """Commit what came back, before the agent sees it. The answer takes the next run-wide number."""

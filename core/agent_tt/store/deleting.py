@@ -17,6 +17,7 @@ from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
 from agent_tt.model.retention import kept_always
 from agent_tt.store import keeping
+from agent_tt.store.done_keys import leave_keys
 from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
 from agent_tt.store.rows.run_rows import RunRows, descendants, shown_status
 from agent_tt.store.tables.definitions import BLOBS, DICTS, META, RUNS, TABLES
@@ -127,8 +128,9 @@ def _plan(rows: Rows, run_ids: Sequence[str], *, with_forks: bool) -> tuple[list
 
 
 def delete_rows(tx: Transaction, runs: Sequence[int]) -> None:
-    """Delete all rows of some runs."""
+    """Delete all rows of some runs; what is done once stays done."""
     numbers = (_json(runs),)
+    leave_keys(tx, [run_id for (run_id,) in tx.query(f"SELECT id FROM runs WHERE run {_IN}", numbers)])  # noqa: S608  # ours
     for (track,) in tx.query(f"SELECT track FROM tracks WHERE run {_IN}", numbers):  # noqa: S608  # ours
         for table in ("deltas", "keyframes"):
             tx.execute(

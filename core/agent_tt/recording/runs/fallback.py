@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Output,
         RunStatus,
     )
+    from agent_tt.model.once import Holder
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
     from agent_tt.store.file.connection import Durability
@@ -140,6 +141,10 @@ class FallbackWriter(ForwardingWriter):
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """See `RunWriter`. Only forks ask, and they do not fall back."""
         return self._current.ask(step, call, new)
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """See `RunWriter`. Only the store can say it: nothing is tried elsewhere."""
+        return self._current.claim_key(step, call, tool, key, is_decided=is_decided)
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """See `RunWriter`."""
