@@ -6,7 +6,7 @@ from abc import abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from agent_tt.errors import Refused, RunNotFound
+from agent_tt.errors import Refused, RunNotFound, UsageError
 from agent_tt.protocols.marks import MarkedRuns
 
 if TYPE_CHECKING:
@@ -146,6 +146,21 @@ class Store(MarkedRuns):
                 gone += [run.id for run in self.delete_runs([run_id]).runs]
             report(done, len(run_ids))
         return gone
+
+    def settle_key(self, run_id: str, step: int, call: int, answer: Wire, *, happened: bool) -> None:  # noqa: ARG002  see below
+        """Write down whether a call happened that is done once for its key, and of which nobody knew.
+
+        Args:
+            run_id: its run.
+            step: its step.
+            call: its number in there.
+            answer: what it answered, where it happened.
+            happened: whether it did; else the next call with its key is made.
+
+        Raises:
+            UsageError: it has no key, or what became of it is known; or this store keeps no keys.
+        """
+        raise UsageError("this store keeps no keys of what is done once")
 
     def restore_file(self, run_id: str) -> None:  # a store that is not one file has nothing to put back
         """Make the store's file again where somebody removed it, with what this open store still sees of a run."""

@@ -161,7 +161,9 @@ def _once(
         raise UsageError(f"{called(function)} gives its answer in pieces, and cannot be done once=")
     if template is None:
         template = None if idempotency_key is None else f"{{{idempotency_key}}}"
-    return None if template is None else once_per(template, parameters, is_recognised=idempotency_key is not None)
+    return (
+        None if template is None else once_per(template, parameters.defaults, is_recognised=idempotency_key is not None)
+    )
 
 
 def called(function: object) -> str:

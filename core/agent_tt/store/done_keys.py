@@ -2,9 +2,11 @@
 
 A row of `meta` whose key is `once ` and a digest says which call has taken it: `run`, `step`, `call`, and the process,
 `owner`. What became of that call is said by its own row. Where its run is deleted, `end` says it in its place: `done`,
-or `unknown`; the answer goes with the run. The digest is made of the tool's name and the key, with the secret key that
-lies in a file beside the store, so that a key made of personal data cannot be guessed. `once key` tells which secret
-that was: with another one nothing would be found, and everything done twice.
+or `unknown`; the answer goes with the run. What a person says that a call answered is a list of one in `answer`.
+
+The digest is made of the tool's name and the key, with the secret key that lies in a file beside the store, so that a
+key made of personal data cannot be guessed. `once key` tells which secret that was: with another one nothing would be
+found, and everything done twice.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import StoreUnreadable
+from agent_tt.errors import StoreUnreadable, UsageError
+from agent_tt.model import Call
 from agent_tt.model.facts import CallFacts
 from agent_tt.model.once import Holder
 from agent_tt.redaction.keyed import key_path, key_tells, store_key
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.store.rows.lineage import Lineage
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["claim", "leave_keys"]
+__all__ = ["claim", "leave_keys", "settle"]
 
 _PREFIX: Final = "once "
 _KEPT_BY: Final = "once key"
@@ -95,9 +98,39 @@ def claim(
             else:
                 META.insert(tx, (name, mine))
             return None
-    if holder.state != "done" or holder.why:
+    if holder.state != "done" or holder.why or holder.made is not None:
         return holder
     return _with_answer(database, lineage, blobs, holder)
+
+
+def settle(tx: Transaction, place: tuple[str, int, int], answer: Wire, *, happened: bool) -> None:
+    """Write down what a person says of a call that may have happened.
+
+    Args:
+        tx: the transaction.
+        place: id of its run, its step and its number in there.
+        answer: what it answered, where it happened.
+        happened: whether it did; else its key is free.
+
+    Raises:
+        UsageError: it has no key, or what became of it is known.
+    """
+    for row in META.read(tx, "key > ? AND key < ? AND key <> ?", (*_ALL, _KEPT_BY)):
+        said = _mapping(row[1])
+        if (said.get("run"), said.get("step"), said.get("call")) != place:
+            continue
+        holder = _holder(tx, said)
+        if holder is not None and holder.state != "unknown":
+            is_done = "it is done" if holder.state == "done" else "it is being made"
+            raise UsageError(f"nothing is unknown about {holder.where}: {is_done}")
+        if happened:
+            run_id, step, call = place
+            ended: dict[str, Wire] = {"run": run_id, "step": step, "call": call, "end": "done", "answer": [answer]}
+            META.update(tx, (row[0],), {"value": json.dumps(ended)})
+        else:
+            META.delete(tx, "key = ?", (row[0],))
+        return
+    raise UsageError(f"call {place[2]} of step {place[1]} of run {place[0]} has no key")
 
 
 def leave_keys(tx: Transaction, runs: Sequence[str]) -> None:
@@ -110,7 +143,7 @@ def leave_keys(tx: Transaction, runs: Sequence[str]) -> None:
     going = set(runs)
     for row in META.read(tx, "key > ? AND key < ? AND key <> ?", (*_ALL, _KEPT_BY)):
         said = _mapping(row[1])
-        if said.get("run") not in going or "end" in said or not META.holds(row):
+        if said.get("run") not in going or not META.holds(row):
             continue
         holder = _holder(tx, said)
         if holder is None:
@@ -148,6 +181,10 @@ def _holder(tx: Rows, said: Mapping[str, Wire]) -> Holder | None:
     run_id, step, call = str(said.get("run")), said.get("step"), said.get("call")
     if not isinstance(step, int) or not isinstance(call, int):
         return Holder(run_id, 0, 0, "unknown", why="cannot be read")
+    answer = said.get("answer")
+    if isinstance(answer, list) and answer:  # somebody has said it
+        made = Call(step, call, "tool", "", "ok", result=answer[0])
+        return Holder(run_id, step, call, "done", made)
     if "end" in said:
         is_done = said["end"] == "done"
         return Holder(run_id, step, call, "done" if is_done else "unknown", why=_NOT_KEPT if is_done else _UNKNOWN)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from agent_tt.model import Note
 from agent_tt.protocols import Store
-from agent_tt.store import ingest_filter, keeping
+from agent_tt.store import done_keys, ingest_filter, keeping
 from agent_tt.store.liveness import now_us
 from agent_tt.store.reader import StoreReader
 from agent_tt.store.rows import replays, sweeps
@@ -26,6 +26,15 @@ __all__ = ["StoreKeeper"]
 
 class StoreKeeper(StoreReader, Store):
     """Writes what people say about runs. Each method is one durable commit."""
+
+    def settle_key(self, run_id: str, step: int, call: int, answer: Wire, *, happened: bool) -> None:
+        """Write down whether a call happened that is done once for its key.
+
+        Raises:
+            UsageError: it has no key, or what became of it is known.
+        """
+        with self.database.transaction() as tx:
+            done_keys.settle(tx, (run_id, step, call), ingest_filter.admit(answer), happened=happened)
 
     # ---------------------------------------------------------------- notes, names, pins, the archive
 

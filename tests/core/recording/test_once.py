@@ -139,6 +139,20 @@ def test_one_that_failed_may_have_happened_so_it_is_not_made_again(shop: Shop):
     assert [call.status for _, call in shop.calls()] == ["error", "denied"]
 
 
+@pytest.mark.parametrize("happened", [True, False])
+def test_a_person_says_whether_one_happened_that_failed(shop: Shop, happened: bool):
+    with shop.record() as first, pytest.raises(ValueError, match="no such amount"):
+        shop.charge("7", amount=-1)
+    with closing(open_store(shop.path)) as store:
+        store.settle_key(first.id, 1, 1, {"said": 1}, happened=happened)
+        assert store.verify() == []
+        with pytest.raises(UsageError, match="nothing is unknown" if happened else "has no key"):
+            store.settle_key(first.id, 1, 1, 0, happened=True)
+    with shop.record():
+        assert shop.charge("7") == ({"said": 1} if happened else Receipt(2, "7"))
+    assert len(shop.done) == (1 if happened else 2)
+
+
 def test_one_with_an_idempotency_key_is_made_again_where_it_may_have_happened_and_else_not(shop: Shop):
     @agent_tt.tool(effect="write", idempotency_key="key")
     def pay(order: str, key: object = None) -> int:

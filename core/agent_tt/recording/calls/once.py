@@ -102,5 +102,5 @@ def unknown(name: str, key: str, holder: Holder) -> OutcomeUnknown:
     return OutcomeUnknown(
         f"{name} was not run: {holder.where} has its key {key!r}. It {holder.why}",
         tool=name,
-        hint=f"look whether it happened, then say so: agent-tt once {holder.run}@{holder.step} --call {holder.call}",
+        hint=f"look whether it happened, then say so with `agent-tt settle {holder.run} KEY`",
     )

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.calls.signature import Parameters
-
 __all__ = ["Once", "not_recorded", "once_per"]
 
 
@@ -82,18 +80,17 @@ class _Keys(string.Formatter):
 _KEYS: Final = _Keys()
 
 
-def once_per(template: str, parameters: Parameters, *, is_recognised: bool = False) -> Once:
+def once_per(template: str, known: Mapping[str, object], *, is_recognised: bool = False) -> Once:
     """How keys are made by a format string.
 
     Args:
         template: the format string, `order-{id}`.
-        parameters: those of the tool.
+        known: the tool's arguments, as `Parameters.defaults` has them.
         is_recognised: as in `Once`.
 
     Raises:
         UsageError: it cannot be read, or names something that is no argument of the tool.
     """
-    known = parameters.defaults
     try:
         fields = [name for _, name, spec, _ in _parsed(template) if name is not None]
     except ValueError as error:
