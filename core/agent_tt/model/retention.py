@@ -21,6 +21,7 @@ __all__ = [
     "Retention",
     "RunClass",
     "age_of",
+    "check_keep",
     "class_of",
     "kept_always",
     "retention_of",
@@ -83,6 +84,19 @@ def retention_of(words: Mapping[str, object]) -> Retention:
         else:
             ages[cast("RunClass", name)] = None if value == NEVER else period(value)
     return Retention(ages, keep_last, max_bytes)
+
+
+def check_keep(words: str) -> str:
+    """Check when a run may be pruned, as `retention` among its facts says it; give that.
+
+    Raises:
+        UsageError: it is no age, no class and not `never`.
+    """
+    if words != NEVER and _said_age(words) is None:
+        raise UsageError(
+            f"keep={words!r} is not a time that a run is kept", hint=f"Write 30d, {', '.join(CLASSES)} or never."
+        )
+    return words
 
 
 def kept_always(run: Run) -> str | None:

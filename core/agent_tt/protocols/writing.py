@@ -147,6 +147,17 @@ class Store(MarkedRuns):
             report(done, len(run_ids))
         return gone
 
+    def sample_out(self, run_id: str, slow_us: int | None) -> bool:  # noqa: ARG002  for who counts
+        """Delete a run that succeeded, and count it, unless there is a reason to keep it; give whether it is gone.
+
+        A store that cannot count those that are gone keeps all.
+
+        Args:
+            run_id: the run, which is over.
+            slow_us: it is kept where it took as long, in microseconds; None where that is no reason.
+        """
+        return False
+
     def settle_key(self, run_id: str, step: int, call: int, answer: Wire, *, happened: bool) -> None:  # noqa: ARG002  see below
         """Write down whether a call happened that is done once for its key, and of which nobody knew.
 

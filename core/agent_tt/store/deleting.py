@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep"]
+__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep", "sweep_in"]
 
 _OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks")
 """Tables whose rows name their run in a column."""
@@ -84,7 +84,7 @@ def prune_runs(
         yield list(gone), list(gone.values())
         report(first + len(some), len(run_ids))
     with database.transaction() as tx:
-        _sweep(tx)
+        sweep_in(tx)
     _compact(database, always=True)
 
 
@@ -107,7 +107,7 @@ def sweep(database: Database) -> int:
     """Delete what no row names any more, and make the file smaller where it is worth it; give the freed pages."""
     with database.transaction() as tx:
         free = _free_pages(tx)
-        _sweep(tx)
+        sweep_in(tx)
         freed = _free_pages(tx) - free
     _compact(database)
     return freed
@@ -151,7 +151,7 @@ def delete_rows(tx: Transaction, runs: Sequence[int]) -> None:
 # -------------------------------------------------------------------- sweeping
 
 
-def _sweep(tx: Transaction) -> None:
+def sweep_in(tx: Transaction) -> None:
     """Delete blobs that no row names; and dictionaries and paths, unless a writer may be about to use one."""
     named = set(_named_blobs(tx))
     unnamed = [(number,) for number, name in tx.query("SELECT id, hash FROM blobs") if name not in named]

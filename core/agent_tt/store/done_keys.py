@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.store.rows.lineage import Lineage
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["claim", "leave_keys", "settle"]
+__all__ = ["claim", "has_keys", "leave_keys", "settle"]
 
 _PREFIX: Final = "once "
 _KEPT_BY: Final = "once key"
@@ -152,6 +152,16 @@ def leave_keys(tx: Transaction, runs: Sequence[str]) -> None:
         end = "done" if holder.state == "done" else "unknown"
         kept: dict[str, Wire] = {"run": holder.run, "step": holder.step, "call": holder.call, "end": end}
         META.update(tx, (row[0],), {"value": json.dumps(kept)})
+
+
+def has_keys(rows: Rows, run_id: str) -> bool:
+    """Whether a call of a run has a key: its answer may be asked for again."""
+    return any(
+        _mapping(value).get("run") == run_id
+        for (value,) in rows.query(
+            "SELECT value FROM meta WHERE key > ? AND key < ? AND instr(value, ?)", (*_ALL, run_id)
+        )
+    )
 
 
 def _row_key(tx: Transaction, database: Database, key: tuple[str, str]) -> str:

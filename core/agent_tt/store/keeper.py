@@ -164,6 +164,15 @@ class StoreKeeper(StoreReader, Store):
             gone += ids
         return gone
 
+    def sample_out(self, run_id: str, slow_us: int | None) -> bool:
+        """Delete a run that succeeded, and count it, unless there is a reason to keep it."""
+        from agent_tt.store import sampling
+
+        number = sampling.sample_out(self.database, run_id, slow_us)
+        if number is not None:
+            self.lineage.forget([run_id], [number])
+        return number is not None
+
     # ---------------------------------------------------------------- sweeps
 
     def begin_sweep(self, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> Sweep:

@@ -190,6 +190,11 @@ class FallbackWriter(ForwardingWriter):
         except (AgentTTError, OSError, ValueError):
             _LOG.debug("what run %s printed could not be recorded", self._run_id, exc_info=True)
 
+    def sample_out(self, slow_us: int | None) -> bool:
+        """Let the run go, as `Store.sample_out` does; one that is not wholly in its store is kept."""
+        is_whole = self._spill is None and self._stopped is None and not self._joins
+        return is_whole and self._store is not None and self._store.sample_out(self._run_id, slow_us)
+
     def go_on_forked(self) -> None:
         """In a process that was forked: the run is the other's to end, and so are the files that it writes."""
         self._lock = threading.RLock()
