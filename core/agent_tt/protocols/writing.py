@@ -133,12 +133,19 @@ class Store(MarkedRuns):
             IsPinned: one of them is pinned.
         """
 
-    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+    def prune_runs(
+        self,
+        run_ids: Sequence[str],
+        report: Callable[[int, int], None],
+        *,
+        is_gentle: bool = False,  # noqa: ARG002  one after another is
+    ) -> list[str]:
         """Delete runs one after another, and leave those that have to stay; give the ids of those that are gone.
 
         Args:
             run_ids: the runs, forks before what they were forked from.
             report: told (runs done, in all).
+            is_gentle: whether others are held up as little as can be, and the file may stay larger for it.
         """
         gone: list[str] = []
         for done, run_id in enumerate(run_ids, 1):

@@ -157,6 +157,7 @@ def record(
         is_agents=True,
         on_store_error=on_store_error,
         sampling=sampling_of({**load().sampling, **(sampling or {})}),
+        retention=load().retention,
     )
 
 

@@ -64,7 +64,7 @@ def delete_runs(database: Database, run_ids: Sequence[str], *, with_forks: bool 
 
 
 def prune_runs(
-    database: Database, run_ids: Sequence[str], report: Callable[[int, int], None]
+    database: Database, run_ids: Sequence[str], report: Callable[[int, int], None], *, is_gentle: bool = False
 ) -> Iterator[tuple[list[str], list[int]]]:
     """Delete runs, some at a time, and make the file smaller; leave those that have to stay.
 
@@ -72,12 +72,14 @@ def prune_runs(
         database: the store.
         run_ids: the runs, forks before what they were forked from.
         report: told (runs done, in all).
+        is_gentle: whether others are held up as little as can be.
 
     Yields:
         Ids and row numbers of those that a transaction deleted.
     """
-    for first in range(0, len(run_ids), _AT_ONCE):
-        some = run_ids[first : first + _AT_ONCE]
+    at_once = 1 if is_gentle else _AT_ONCE
+    for first in range(0, len(run_ids), at_once):
+        some = run_ids[first : first + at_once]
         with database.transaction() as tx:
             gone = _still_to_go(tx, some)
             delete_rows(tx, list(gone.values()))
@@ -85,7 +87,7 @@ def prune_runs(
         report(first + len(some), len(run_ids))
     with database.transaction() as tx:
         sweep_in(tx)
-    _compact(database, always=True)
+    _compact(database, always=not is_gentle)
 
 
 def _still_to_go(tx: Transaction, run_ids: Sequence[str]) -> dict[str, int]:

@@ -154,12 +154,14 @@ class StoreKeeper(StoreReader, Store):
         self.lineage.forget([run.id for run in deletion.runs], numbers)
         return deletion
 
-    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+    def prune_runs(
+        self, run_ids: Sequence[str], report: Callable[[int, int], None], *, is_gentle: bool = False
+    ) -> list[str]:
         """Delete runs, some in a transaction, and make the file smaller; leave those that have to stay."""
         from agent_tt.store import deleting
 
         gone: list[str] = []
-        for ids, numbers in deleting.prune_runs(self.database, run_ids, report):
+        for ids, numbers in deleting.prune_runs(self.database, run_ids, report, is_gentle=is_gentle):
             self.lineage.forget(ids, numbers)
             gone += ids
         return gone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.codec.looking import must_go_on
@@ -31,7 +32,7 @@ from agent_tt.recording.tools import mark
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.model import NewRun, Output
@@ -67,6 +68,7 @@ class Recording(OpenRun, Block):
         rules: Rules = Rules(),  # noqa: B008  frozen: all steps
         on_store_error: OnStoreError = "stop",
         sampling: Sampling = Sampling(),  # noqa: B008  frozen: all are kept
+        retention: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         super().__init__(new, state, rules)
         self._maker = maker
@@ -77,6 +79,7 @@ class Recording(OpenRun, Block):
         self._owns_store = True
         self._on_store_error: OnStoreError = on_store_error
         self._sampling = sampling
+        self._retention = retention
         self._fallback: FallbackWriter | None = None
         self._tags = list(new.tags)
         self._scope: Scope | None = None
@@ -271,6 +274,10 @@ class Recording(OpenRun, Block):
                     self._fallback.close()
                 if self._owns_store and self._store is not None:
                     self._store.close()
+                if self._retention.get("automatic") and self._owns_store and not SESSION.chain.links:
+                    from agent_tt.recording.runs.own_pruning import prune_beside  # not for every program
+
+                    prune_beside(store_path_of(self._store_path), self._retention)
 
     def _keep_output(self, printed: Output) -> None:
         """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
