@@ -10,7 +10,7 @@ from agent_tt.errors import Refused, RunNotFound, UsageError
 from agent_tt.protocols.marks import MarkedRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         StepEnd,
         Sweep,
     )
+    from agent_tt.model.facts import Place
     from agent_tt.model.once import Holder
     from agent_tt.questions import Decision, NewQuestion
 
@@ -165,13 +166,12 @@ class Store(MarkedRuns):
         """
         return False
 
-    def settle_key(self, run_id: str, step: int, call: int, answer: Wire, *, happened: bool) -> None:  # noqa: ARG002  see below
+    def settle_key(self, run_id: str, places: Collection[Place], answer: Wire, *, happened: bool) -> None:  # noqa: ARG002  see below
         """Write down whether a call happened that is done once for its key, and of which nobody knew.
 
         Args:
             run_id: its run.
-            step: its step.
-            call: its number in there.
+            places: the calls there that may have the key.
             answer: what it answered, where it happened.
             happened: whether it did; else the next call with its key is made.
 

@@ -26,7 +26,7 @@ from agent_tt.store.tables.definitions import META
 from agent_tt.store.views import json_fact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.payloads.blobs import Blobs
@@ -43,6 +43,9 @@ _ALL: Final = ("once ", "once!")
 _AGAIN: Final = f"""SELECT step, call, status, {json_fact("meta", CallFacts.again.key, "step")},
     {json_fact("meta", CallFacts.again.key, "call")}
   FROM calls WHERE run = ? AND instr(meta, '"{CallFacts.again.key}"') ORDER BY started_us"""  # noqa: S608  # made of our own constants
+_OF_RUNS: Final = "key > ? AND key < ? AND CASE WHEN json_valid(value) THEN json_extract(value, '$.run') END"
+"""Of the keys those of some runs."""
+
 _NOT_KEPT: Final = "was made, and its answer is not kept any more: its run was deleted"
 _UNKNOWN: Final = "was begun, and its run was deleted before anybody knew what became of it"
 
@@ -103,34 +106,35 @@ def claim(
     return _with_answer(database, lineage, blobs, holder)
 
 
-def settle(tx: Transaction, place: tuple[str, int, int], answer: Wire, *, happened: bool) -> None:
+def settle(tx: Transaction, run_id: str, places: Collection[tuple[int, int]], answer: Wire, *, happened: bool) -> None:
     """Write down what a person says of a call that may have happened.
 
     Args:
         tx: the transaction.
-        place: id of its run, its step and its number in there.
+        run_id: its run.
+        places: step and number of the calls there that may have the key.
         answer: what it answered, where it happened.
         happened: whether it did; else its key is free.
 
     Raises:
         UsageError: it has no key, or what became of it is known.
     """
-    for row in META.read(tx, "key > ? AND key < ? AND key <> ?", (*_ALL, _KEPT_BY)):
+    for row in META.read(tx, f"{_OF_RUNS} = ?", (*_ALL, run_id)):
         said = _mapping(row[1])
-        if (said.get("run"), said.get("step"), said.get("call")) != place:
+        place = (said.get("step"), said.get("call"))
+        if place not in places:
             continue
         holder = _holder(tx, said)
         if holder is not None and holder.state != "unknown":
             is_done = "it is done" if holder.state == "done" else "it is being made"
             raise UsageError(f"nothing is unknown about {holder.where}: {is_done}")
         if happened:
-            run_id, step, call = place
-            ended: dict[str, Wire] = {"run": run_id, "step": step, "call": call, "end": "done", "answer": [answer]}
-            META.update(tx, (row[0],), {"value": json.dumps(ended)})
+            ended: dict[str, Wire] = {"run": run_id, "step": place[0], "call": place[1], "end": "done"}
+            META.update(tx, (row[0],), {"value": json.dumps({**ended, "answer": [answer]})})
         else:
             META.delete(tx, "key = ?", (row[0],))
         return
-    raise UsageError(f"call {place[2]} of step {place[1]} of run {place[0]} has no key")
+    raise UsageError(f"no call of run {run_id} has this key now", hint="Another run may have taken it since.")
 
 
 def leave_keys(tx: Transaction, runs: Sequence[str]) -> None:
@@ -140,11 +144,10 @@ def leave_keys(tx: Transaction, runs: Sequence[str]) -> None:
         tx: the transaction that deletes them.
         runs: their ids.
     """
-    going = set(runs)
-    for row in META.read(tx, "key > ? AND key < ? AND key <> ?", (*_ALL, _KEPT_BY)):
-        said = _mapping(row[1])
-        if said.get("run") not in going or not META.holds(row):
+    for row in META.read(tx, f"{_OF_RUNS} IN (SELECT value FROM json_each(?))", (*_ALL, json.dumps(list(runs)))):  # noqa: S608  ours
+        if not META.holds(row):
             continue
+        said = _mapping(row[1])
         holder = _holder(tx, said)
         if holder is None:
             META.delete(tx, "key = ?", (row[0],))
@@ -156,12 +159,7 @@ def leave_keys(tx: Transaction, runs: Sequence[str]) -> None:
 
 def has_keys(rows: Rows, run_id: str) -> bool:
     """Whether a call of a run has a key: its answer may be asked for again."""
-    return any(
-        _mapping(value).get("run") == run_id
-        for (value,) in rows.query(
-            "SELECT value FROM meta WHERE key > ? AND key < ? AND instr(value, ?)", (*_ALL, run_id)
-        )
-    )
+    return bool(META.read(rows, f"{_OF_RUNS} = ? LIMIT 1", (*_ALL, run_id)))
 
 
 def _row_key(tx: Transaction, database: Database, key: tuple[str, str]) -> str:

@@ -15,10 +15,11 @@ from agent_tt.store.rows import replays, sweeps
 from agent_tt.store.tables.definitions import NOTES, TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Deletion, NoteKind, Replay, Run, Sweep
+    from agent_tt.model.facts import Place
     from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["StoreKeeper"]
@@ -27,14 +28,14 @@ __all__ = ["StoreKeeper"]
 class StoreKeeper(StoreReader, Store):
     """Writes what people say about runs. Each method is one durable commit."""
 
-    def settle_key(self, run_id: str, step: int, call: int, answer: Wire, *, happened: bool) -> None:
+    def settle_key(self, run_id: str, places: Collection[Place], answer: Wire, *, happened: bool) -> None:
         """Write down whether a call happened that is done once for its key.
 
         Raises:
             UsageError: it has no key, or what became of it is known.
         """
         with self.database.transaction() as tx:
-            done_keys.settle(tx, (run_id, step, call), ingest_filter.admit(answer), happened=happened)
+            done_keys.settle(tx, run_id, places, ingest_filter.admit(answer), happened=happened)
 
     # ---------------------------------------------------------------- notes, names, pins, the archive
 

@@ -144,10 +144,10 @@ def test_a_person_says_whether_one_happened_that_failed(shop: Shop, happened: bo
     with shop.record() as first, pytest.raises(ValueError, match="no such amount"):
         shop.charge("7", amount=-1)
     with closing(open_store(shop.path)) as store:
-        store.settle_key(first.id, 1, 1, {"said": 1}, happened=happened)
+        store.settle_key(first.id, [(1, 1)], {"said": 1}, happened=happened)
         assert store.verify() == []
-        with pytest.raises(UsageError, match="nothing is unknown" if happened else "has no key"):
-            store.settle_key(first.id, 1, 1, 0, happened=True)
+        with pytest.raises(UsageError, match="nothing is unknown" if happened else "no call of run"):
+            store.settle_key(first.id, [(1, 1)], 0, happened=True)
     with shop.record():
         assert shop.charge("7") == ({"said": 1} if happened else Receipt(2, "7"))
     assert len(shop.done) == (1 if happened else 2)

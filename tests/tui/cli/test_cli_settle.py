@@ -28,7 +28,7 @@ def test_what_is_said_of_a_call_is_the_answer_of_the_next_one(command: Command, 
     assert "say whether it happened" in command(*at).err
     assert "no call of" in command(*at[:-1], "order-8", "--did-not-happen").err
     said = json.loads(command(*at, "--happened", '{"charged": 3}', "--json").out)
-    assert said == {"run": run.id, "step": 1, "call": 1, "key": "order-7", "happened": True}
+    assert said == {"run": run.id, "tool": "charge", "key": "order-7", "happened": True}
     with agent_tt.record("shop", store=store):
         assert charge("7") == {"charged": 3}
     assert "it is done" in command(*at[:3], run.id, "order-7", "--did-not-happen").err

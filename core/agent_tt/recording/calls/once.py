@@ -18,13 +18,15 @@ from agent_tt.recording.links import Reply
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from threading import Event
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.model import NewCall
     from agent_tt.model.once import Holder
     from agent_tt.recording.open_run import OpenCall
 
-__all__ = ["claimed", "unknown", "wait_for"]
+__all__ = ["take_key"]
 
 _LOOK_SECONDS: Final = 0.05
 
@@ -32,7 +34,61 @@ _sleep: Final = time.sleep
 """As it was before an agent's clock is replaced."""
 
 
-def claimed(call: OpenCall, key: str, *, is_decided: bool) -> Reply | Holder | None:
+def take_key(
+    call: OpenCall,
+    new: NewCall,
+    arguments: Callable[[], Mapping[str, object]],
+    take: Callable[[Reply], None],
+    is_left: Event | None,
+) -> bool:
+    """Have the key for which a call is done once, or the answer of the call that has it.
+
+    Args:
+        call: a call whose intent is committed, and which nobody has answered.
+        new: its row.
+        arguments: those that it goes out with now.
+        take: does what a reply says.
+        is_left: set once nobody waits for that any more; None where nothing may be waited for.
+
+    Returns:
+        Whether it is settled: it may be made, or is answered. False where that takes waiting.
+
+    Raises:
+        BaseException: it is not to be made.
+    """
+    once, decided, said = call.spec.once, None, CallFacts.once.of(new.meta).key
+    while once is not None and call.runs and (call.spec.effect == "write" or not once.is_recognised):
+        key = once.key(call.spec.name, arguments())
+        if key is None:
+            break
+        if key != said and not once.is_recognised:  # somebody has edited the arguments
+            take(Reply(facts={CallFacts.once.key: OnceFacts.key.entry(key)}))
+            said = key
+        found = _claimed(call, key, is_decided=once.is_recognised or key == decided)
+        if found is None:
+            break
+        if isinstance(found, Reply):
+            take(found)
+        elif is_left is None:
+            return False
+        elif found.state == "running":
+            _wait_for(call, found, is_left)
+        else:
+            take(_decided(call, new, _unknown(call.spec.name, key, found), is_left))
+            decided = key
+    return True
+
+
+def _decided(call: OpenCall, new: NewCall, refusal: OutcomeUnknown, is_left: Event) -> Reply:
+    """What a person makes of it where an earlier call may have happened; a refusal where nobody is asked."""
+    for asks in SESSION.chain.outcome_unknown:
+        reply = asks(call, new, refusal.message, is_left)
+        if reply is not None:
+            return reply
+    return Reply(refusal=refusal)
+
+
+def _claimed(call: OpenCall, key: str, *, is_decided: bool) -> Reply | Holder | None:
     """Ask the store who has a key.
 
     Args:
@@ -75,7 +131,7 @@ def claimed(call: OpenCall, key: str, *, is_decided: bool) -> Reply | Holder | N
     return Reply(AtHand(holder.made), is_free=True, facts={CallFacts.once.key: {OnceFacts.key.key: key, **given}})
 
 
-def wait_for(call: OpenCall, holder: Holder, is_left: Event) -> None:
+def _wait_for(call: OpenCall, holder: Holder, is_left: Event) -> None:
     """Wait a moment for a call that is being made.
 
     Raises:
@@ -92,12 +148,12 @@ def wait_for(call: OpenCall, holder: Holder, is_left: Event) -> None:
         around = around.around
     for waits in SESSION.chain.while_waiting:
         waits()
+    _sleep(_LOOK_SECONDS)
     if is_left.is_set() or not call.recording.is_open:
         raise KeyboardInterrupt("the run was stopped while another call was being made")
-    _sleep(_LOOK_SECONDS)
 
 
-def unknown(name: str, key: str, holder: Holder) -> OutcomeUnknown:
+def _unknown(name: str, key: str, holder: Holder) -> OutcomeUnknown:
     """What to raise where nobody can be asked whether an earlier call of a tool happened."""
     return OutcomeUnknown(
         f"{name} was not run: {holder.where} has its key {key!r}. It {holder.why}",

@@ -5,25 +5,24 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.model import CallEnd, Judged, NewCall
 from agent_tt.model.facts import CallFacts, StepFacts
-from agent_tt.recording.calls.arguments import FunctionCall, given_arguments, sent_with
+from agent_tt.recording.calls.arguments import FunctionCall, given_arguments, going_out, sent_with
 from agent_tt.recording.calls.counting import ModelUsage
 from agent_tt.recording.calls.facts import facts_of
-from agent_tt.recording.calls.once import claimed, unknown, wait_for
+from agent_tt.recording.calls.once import take_key
 from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.concurrency.beside import beside
 from agent_tt.recording.errors.cancellation import cancellation_facts
 from agent_tt.recording.errors.exceptions import error_info
 from agent_tt.recording.lanes.arrival import Arrival
 from agent_tt.recording.lanes.shared_end import SharedEnd
-from agent_tt.recording.links import Reply
 from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.session import SESSION
 from agent_tt.redaction.streams.wire_pieces import WirePieces
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, StreamEnd
-    from agent_tt.model.once import Holder
     from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.calls.arguments import Given, GivenArguments
     from agent_tt.recording.calls.signature import CallSpec
+    from agent_tt.recording.links import Reply
     from agent_tt.recording.open_run import OpenCall, OpenStep
     from agent_tt.recording.scope import Scope
 
@@ -229,58 +228,13 @@ class RecordedCall:
             await beside(self._take_key)
 
     def _take_key(self, is_left: threading.Event | None) -> bool:
-        """Have the key for which this call is done once, or the answer of the call that has it.
-
-        Args:
-            is_left: set once nobody waits for that any more; None where nothing may be waited for.
-
-        Returns:
-            Whether it is settled; False where it takes waiting.
-
-        Raises:
-            BaseException: it is not to be made; that is recorded as its outcome.
-        """
-        once, name, decided = self.spec.once, self.spec.name, None
+        """Have the key for which this call is done once: see `take_key`; what that raises is recorded."""
         try:
-            while once is not None and self.served is None and (self.spec.effect == "write" or not once.is_recognised):
-                key = once.key(name, self._goes_out_with())
-                is_decided = once.is_recognised or key == decided
-                found = None if key is None else claimed(self, key, is_decided=is_decided)
-                if key is None or found is None:
-                    break
-                if isinstance(found, Reply):
-                    self._take(found)
-                elif is_left is None:
-                    return False
-                elif found.state == "running":
-                    wait_for(self, found, is_left)
-                else:
-                    self._take(self._decided(found, key, is_left))
-                    decided = key
+            arguments = partial(going_out, self.given, self.spec, self.sent, self._key_before)
+            return self._new is None or take_key(self, self._new, arguments, self._take, is_left)
         except BaseException as error:
             self.failed(error)
             raise
-        return True
-
-    def _decided(self, holder: Holder, key: str, is_left: threading.Event) -> Reply:
-        """What a person makes of it where an earlier call may have happened; a refusal where nobody is asked."""
-        refusal = unknown(self.spec.name, key, holder)
-        for asks in SESSION.chain.outcome_unknown:
-            reply = None if self._new is None else asks(self, self._new, str(refusal), is_left)
-            if reply is not None:
-                return reply
-        return Reply(refusal=refusal)
-
-    def _goes_out_with(self) -> dict[str, object]:
-        """The arguments by name with which its function is called."""
-        given = self.given
-        if not isinstance(given, FunctionCall):
-            return {}
-        args, kwargs = cast("tuple[Sequence[object], Mapping[str, object]]", self.sent or (given.args, given.kwargs))
-        named = given.parameters.objects(args, kwargs)
-        if self._key_before is not None and self.spec.idempotency_key is not None:
-            named[self.spec.idempotency_key] = decode(self._key_before)
-        return named
 
     @property
     def key_before(self) -> str | None:

@@ -13,7 +13,6 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, wri
 if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt.protocols import RunSource
-    from agent_tt_tui.cli.shapes import Shape
 
 
 @click.command()
@@ -33,7 +32,7 @@ def command(options: Options, run: str, key: str, *, happened: str | None, did_n
 
     \b
     agent-tt settle shop order-7 --happened '{"charged": 3}'
-    --json: {run, step, call, key, happened}
+    --json: {run, tool, key, happened}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.codec.parse import parse_value
 
@@ -43,26 +42,24 @@ def command(options: Options, run: str, key: str, *, happened: str | None, did_n
     with options.source(run) as source:
         store = writable(source)
         (found,) = found_runs(store, [run])
-        call = _call(store, found.id, key)
-        store.settle_key(found.id, call.step, call.number, value, happened=not did_not_happen)
+        calls = _calls(store, found.id, key)
+        store.settle_key(found.id, [(call.step, call.number) for call in calls], value, happened=not did_not_happen)
     if options.as_json:
-        place: Shape = {"run": found.id, "step": call.step, "call": call.number}
-        write_json({**place, "key": key, "happened": not did_not_happen})
+        write_json({"run": found.id, "tool": calls[0].name, "key": key, "happened": not did_not_happen})
     else:
         ended = "is made at the next call" if did_not_happen else "is given that answer from now on"
-        options.terminal().line(f"{call.name} for {key} {ended}")
+        options.terminal().line(f"{calls[0].name} for {key} {ended}")
 
 
-def _call(source: RunSource, run_id: str, key: str) -> Call:
-    """The first call of a run that took a key.
+def _calls(source: RunSource, run_id: str, key: str) -> list[Call]:
+    """The calls of a run that may have taken a key.
 
     Raises:
         NotFound: there is none.
     """
-    for call in source.call_heads(run_id):
-        once = call.facts.once
-        if once.key == key and once.run is None and call.status != "denied":
-            return call
+    found = [call for call in source.call_heads(run_id) if call.facts.once.key == key and call.status != "denied"]
+    if found:
+        return found
     raise NotFound(
         f"no call of {run_id} has the key {key!r}", hint="The message of the call that was not run names it."
     )
