@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,4 +51,4 @@ def prune_beside(path: Path, retention: Mapping[str, object]) -> None:
         _LOG.warning("%s could not be pruned, which its settings ask for", path, exc_info=True)
         return
     _LOG.info("process %s is to prune %s, as the settings ask for once a day", process.pid, path)
-    process.returncode = 0  # nobody waits for it, and that needs no warning
+    threading.Thread(target=process.wait, name="agent-tt prunes", daemon=True).start()  # nothing is left of it
