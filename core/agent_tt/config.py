@@ -15,6 +15,7 @@
 | `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
 | `redact` | `personal` or `strict`, or a table of `profile`, `fields` and `allow`; see `agent_tt.redaction.rules` |
 | `retention` | a table: which runs `agent-tt prune` lets go; see `agent_tt.model.retention` |
+| `sampling` | a table: which runs are kept when they are over; see `agent_tt.model.sampling` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
@@ -40,7 +41,8 @@ from agent_tt.errors import UsageError
 from agent_tt.redaction.rules import Rules, patterns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
@@ -50,7 +52,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "redact", "effects", "retention"),
+    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -100,6 +102,7 @@ class Config:
         redaction: What else is secret.
         retention: What `agent-tt prune` lets go: words by name, as they are written and known to be right; see
             `agent_tt.model.retention`.
+        sampling: Which runs are kept: as `retention`; see `agent_tt.model.sampling`.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
 
@@ -115,6 +118,7 @@ class Config:
     policies: tuple[PolicyTable, ...] = ()
     redaction: Rules = field(default_factory=Rules)
     retention: Mapping[str, str | int] = field(default_factory=dict)
+    sampling: Mapping[str, str | float] = field(default_factory=dict)
     search_index: bool | None = None
 
 
@@ -173,6 +177,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         policies=(*weak.policies, *strong.policies),
         redaction=weak.redaction.joined(strong.redaction),
         retention={**weak.retention, **strong.retention},
+        sampling={**weak.sampling, **strong.sampling},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
 
@@ -285,7 +290,8 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
         redaction=_rules(table, path),
-        retention=_retention(table["retention"], f"{path}: retention") if "retention" in table else {},
+        retention=_checked(table["retention"], f"{path}: retention", _retention) if "retention" in table else {},
+        sampling=_checked(table["sampling"], f"{path}: sampling", _sampling) if "sampling" in table else {},
         search_index=_truth(table, "search_index", path),
     )
 
@@ -354,17 +360,29 @@ def _rules(table: Mapping[str, object], path: Path) -> Rules:
     return Rules.read(table.get("redact"), f"{path}: redact").joined(Rules(patterns=patterns))
 
 
-def _retention(value: object, where: str) -> dict[str, str | int]:
-    from agent_tt.model.retention import retention_of
-
+def _checked(value: object, where: str, check: Callable[[Mapping[str, object]], None]) -> dict[str, Any]:
+    """A table that something else than this module can read."""
     if not isinstance(value, dict):
-        hint = 'For example retention = { success = "14d", max_size = "2GB" }.'
-        raise UsageError(f"{where} must be a table", hint=hint)
+        raise UsageError(
+            f"{where} must be a table", hint='For example retention = { success = "14d", max_size = "2GB" }.'
+        )
     try:
-        retention_of(value)
+        check(value)
     except UsageError as error:
         raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
     return value
+
+
+def _retention(words: Mapping[str, object]) -> None:
+    from agent_tt.model.retention import retention_of
+
+    retention_of(words)
+
+
+def _sampling(words: Mapping[str, object]) -> None:
+    from agent_tt.model.sampling import sampling_of
+
+    sampling_of(words)
 
 
 def _names(value: object, path: Path) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ __all__ = [
     "NotFound",
     "NotRebuildable",
     "OlderFormat",
+    "OutcomeUnknown",
     "PathNotFound",
     "QuestionClosed",
     "QuestionNotFound",
@@ -404,6 +405,20 @@ class ToolDenied(AgentTTError):
     """
 
     kind = "tool_denied"
+
+    def __init__(self, message: str, *, tool: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.tool = tool
+
+
+class OutcomeUnknown(AgentTTError):
+    """A tool that is done once for its key was not run: an earlier call may have happened, or its answer is not kept.
+
+    Attributes:
+        tool: the tool's name.
+    """
+
+    kind = "outcome_unknown"
 
     def __init__(self, message: str, *, tool: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)

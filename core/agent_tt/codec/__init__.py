@@ -6,6 +6,7 @@
 | `encode`, `plain`, `parts`, `sharing` | Python values to wire values: which need an envelope, how they come apart |
 | `looking` | stands whatever an object does when it is looked at |
 | `decode`, `builtin_values`, `class_values`, `refusal` | back again: no code of the user is called |
+| `loaded_classes` | the agent's own classes, found among those that are loaded |
 | `tlv` | the byte form that is hashed and compared |
 | `sameness` | whether two values are the same, and how far two lists of them are |
 | `paths` | places in a value, as people write them |

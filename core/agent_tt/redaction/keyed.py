@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["KEYED", "KEYED_MARK", "key_path", "keyed_marks_in"]
+__all__ = ["KEYED", "KEYED_MARK", "key_path", "key_tells", "keyed_marks_in", "store_key"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class _Keyed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._path: Path | None = None
+        self._store: Path | None = None
         self._key: bytes | None = None
         self._next: dict[tuple[str, int], deque[str]] = {}
         self._given: dict[tuple[str, str, int], str] = {}
@@ -62,9 +62,8 @@ class _Keyed:
             store: its file.
         """
         with self._lock:
-            path = key_path(store)
-            if self._next or path != self._path:
-                self._path, self._key, self._next, self._given = path, None, {}, {}
+            if self._next or store != self._store:
+                self._store, self._key, self._next, self._given = store, None, {}, {}
 
     def follow(self, store: Path | None, key_id: str, marks: Iterable[str]) -> None:
         """Make the marks of a recorded run again.
@@ -75,9 +74,9 @@ class _Keyed:
             marks: those of its questions that no answer gave, in the order in which they first appear.
         """
         with self._lock:
-            self._path, self._next, self._given, self.has_guessed = None, {}, {}, False
+            self._store, self._next, self._given, self.has_guessed = None, {}, {}, False
             self._key = None if store is None else _read(key_path(store))
-            if self._key is not None and _id_of(self._key) == key_id:
+            if self._key is not None and key_tells(self._key) == key_id:
                 return
             self._key = secrets.token_bytes(_KEY_BYTES)
             waiting: dict[tuple[str, int], deque[str]] = defaultdict(deque)
@@ -95,7 +94,7 @@ class _Keyed:
     def id(self) -> str:
         """What tells the key from others, and nothing of what it is."""
         with self._lock:
-            return _id_of(self._its_key())
+            return key_tells(self._its_key())
 
     def mark(self, word: str, value: str, *, size: int | None = None) -> str:
         """What stands for a value.
@@ -126,7 +125,7 @@ class _Keyed:
 
     def _its_key(self) -> bytes:
         if self._key is None:
-            self._key = (None if self._path is None else _made(self._path)) or secrets.token_bytes(_KEY_BYTES)
+            self._key = (None if self._store is None else store_key(self._store)) or secrets.token_bytes(_KEY_BYTES)
         return self._key
 
 
@@ -168,7 +167,8 @@ def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:
     return first + "".join(rest)
 
 
-def _id_of(key: bytes) -> str:
+def key_tells(key: bytes) -> str:
+    """What tells a key from others, and nothing of what it is."""
     return blake2b(b"which key", key=key, digest_size=8).hexdigest()
 
 
@@ -181,11 +181,12 @@ def _read(path: Path) -> bytes | None:
     return key if len(key) == _KEY_BYTES else None
 
 
-def _made(path: Path) -> bytes | None:
-    """The key in a file, made where it is not there; None where it can be neither read nor written.
+def store_key(store: Path) -> bytes | None:
+    """The key of a store, made where it has none; None where it can be neither read nor written.
 
     Of processes that make it at once one wins: the file appears whole, and only where there was none.
     """
+    path = key_path(store)
     key = _read(path)
     if key is not None:
         return key

@@ -79,6 +79,7 @@ WHOLE_RUNS = {
     "resume": ("resume", RUN),
     "stop": ("stop", RUN),
     "answer": ("answer", RUN),
+    "settle": ("settle", RUN, "order-7", "--did-not-happen"),
     "compare": ("compare", RUN, OTHER),
     "tag": ("tag", RUN, "new"),
     "pin": ("pin", RUN),

@@ -37,6 +37,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sweep": ("sweeping.sweep", "Fork a run with many values, and count what comes out."),
     "stop": ("running.stop", "Stop running runs, whoever started them."),
     "answer": ("running.answer", "Approve, change or refuse calls of a running fork that wait."),
+    "settle": ("running.settle", "Say whether a call happened that is done once for its key."),
     "compare": ("comparing.compare", "Compare two runs, step by step, or one with many."),
     "rename": ("keeping.rename", "Rename a run, or name a checkpoint."),
     "note": ("keeping.note", "Write a note about a run or a checkpoint, or list them."),

@@ -15,7 +15,7 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 
 from __future__ import annotations
 
-from agent_tt.model.facts.calls import CallFacts, DecisionFacts, PolicyFacts
+from agent_tt.model.facts.calls import CallFacts, DecisionFacts, OnceFacts, PolicyFacts
 from agent_tt.model.facts.fact import Fact, Facts, Shape
 from agent_tt.model.facts.runs import (
     BisectedFacts,
@@ -46,6 +46,7 @@ __all__ = [
     "GoldenRuleFacts",
     "IncompleteFacts",
     "LimitFacts",
+    "OnceFacts",
     "Place",
     "PolicyFacts",
     "ProcessFacts",

@@ -9,5 +9,6 @@
 | `trio_tasks`, `trio_passes` | lanes of trio's tasks, and the pace of its loop |
 | `task_order` | `asyncio.as_completed` in an order that no memory address decides |
 | `thread_pools` | lanes of the jobs of `multiprocessing.pool.ThreadPool` |
+| `beside` | waiting in a thread of ours for what a coroutine awaits |
 | `worker_threads` | which threads serve a pool |
 """

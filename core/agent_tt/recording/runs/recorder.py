@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.codec.looking import must_go_on
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model.facts import RunFacts
+from agent_tt.model.sampling import Sampling, is_in_sample, sample_id
 from agent_tt.recording.calls.pending_draws import LEFT_OVER
 from agent_tt.recording.calls.signature import Parameters
 from agent_tt.recording.errors.exceptions import error_info
@@ -30,7 +32,7 @@ from agent_tt.recording.tools import mark
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.model import NewRun, Output
@@ -47,7 +49,11 @@ OnStoreError = Literal["continue", "stop"]
 
 
 class Recording(OpenRun, Block):
-    """A run while it is recorded; made by `record(...)`."""
+    """A run while it is recorded; made by `record(...)`.
+
+    Attributes:
+        is_sampled_out: whether it was not kept when it was over, see `agent_tt.model.sampling`.
+    """
 
     def __init__(
         self,
@@ -61,6 +67,8 @@ class Recording(OpenRun, Block):
         is_agents: bool = False,
         rules: Rules = Rules(),  # noqa: B008  frozen: all steps
         on_store_error: OnStoreError = "stop",
+        sampling: Sampling = Sampling(),  # noqa: B008  frozen: all are kept
+        retention: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         super().__init__(new, state, rules)
         self._maker = maker
@@ -70,9 +78,12 @@ class Recording(OpenRun, Block):
         self._store: Store | None = None
         self._owns_store = True
         self._on_store_error: OnStoreError = on_store_error
+        self._sampling = sampling
+        self._retention = retention
         self._fallback: FallbackWriter | None = None
         self._tags = list(new.tags)
         self._scope: Scope | None = None
+        self.is_sampled_out = False
         self._process: int | None = None
         if steps == "model calls":
             self.model_steps = ModelSteps(self)
@@ -250,6 +261,8 @@ class Recording(OpenRun, Block):
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
             if printed is not None and self.inside is None:
                 self._keep_output(printed)
+            if status == "succeeded" and self._sampling.successes < 1:
+                self._sample()
         except AgentTTError:
             if error is None:
                 raise
@@ -261,6 +274,10 @@ class Recording(OpenRun, Block):
                     self._fallback.close()
                 if self._owns_store and self._store is not None:
                     self._store.close()
+                if self._retention.get("automatic") and self._owns_store and not SESSION.chain.links:
+                    from agent_tt.recording.runs.own_pruning import prune_beside  # not for every program
+
+                    prune_beside(store_path_of(self._store_path), self._retention)
 
     def _keep_output(self, printed: Output) -> None:
         """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
@@ -276,6 +293,23 @@ class Recording(OpenRun, Block):
                 store.keep_output(self.journal.run_id, printed)
         except AgentTTError:
             _LOG.warning("what run %s printed could not be recorded", self.journal.run_id, exc_info=True)
+
+    def _sample(self) -> None:
+        """Let the run go where it is not among those that are kept. Of a fork or a replay, whoever began it decides."""
+        run_id, slow_us = self.journal.run_id, self._sampling.slow_us
+        is_kept = is_in_sample(sample_id(run_id, os.environ), self._sampling.successes)
+        if is_kept or not self._owns_store or SESSION.chain.links or self.journal.failures:
+            return
+        store = self._store if self._fallback is None else None
+        try:
+            with nowhere():
+                self.is_sampled_out = (
+                    self._fallback.sample_out(slow_us)
+                    if self._fallback is not None
+                    else store is not None and store.sample_out(run_id, slow_us)
+                )
+        except AgentTTError:
+            _LOG.warning("run %s could not be sampled out, and stays", run_id, exc_info=True)
 
     def _say_unseen(self) -> None:
         """Write down which libraries of the process no guard sees, for who forks the run. A replay says it itself."""

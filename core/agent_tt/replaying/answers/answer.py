@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.errors import NotRebuildable
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.errors.cancellation import is_cancellation
 from agent_tt.recording.lanes.arrival import AT_ONCE
-from agent_tt.replaying.answers.loaded_classes import LOADED
 from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
 from agent_tt.replaying.answers.waiters import hang_in_trio
 

@@ -54,7 +54,7 @@ def command(
     \b
     agent-tt stats --since 30d
     agent-tt stats --by tool --agent refund_loop.py:main
-    --json: {runs, statuses, success_rate, forks, steps, tokens_in, tokens_out, cost_usd, unpriced_calls,
+    --json: {runs, statuses, success_rate, sampled_out, forks, steps, tokens_in, tokens_out, cost_usd, unpriced_calls,
              took: {count, total_ms, median_ms, p95_ms, longest_ms},
              checkpoints: {taken, failed, success_rate},
              replays: {replays, verdicts, success_rate, divergence_rate, took},
@@ -126,6 +126,9 @@ def _print(
             for status, count in sorted(group.statuses.items(), key=lambda item: -item[1])
         ],
     )
+    if group.sampled_out:
+        told = f"{counted(group.sampled_out, 'more run')} succeeded and {'was' if group.sampled_out == 1 else 'were'}"
+        terminal.line(Cell(f"{told} sampled out: they count in rates of success, and nowhere else", "muted"))
     for label, said in _facts(whole, dot):
         terminal.line(Cell(f"{label:<13}", "muted"), said)
     for by, run_groups in runs.items():
@@ -334,6 +337,7 @@ def _group_shape(group: RunGroup) -> dict[str, Wire]:
         "runs": group.runs,
         "statuses": _counts(group.statuses),
         "success_rate": group.success_rate,
+        "sampled_out": group.sampled_out,
         "steps": group.steps,
         **_usage_shape(group.usage),
         "took": _spread_shape(group.took),

@@ -8,5 +8,6 @@
 | `golden_text` | what is said of them |
 | `following`, `trust` | telling how a run goes on until it ends; asking before foreign code is run |
 | `questions`, `answer` | calls that wait for a decision: asked here, and answered from elsewhere |
+| `settle` | saying whether a call happened that is done once for its key |
 | `stop` | ending runs, whoever started them |
 """
