@@ -21,6 +21,7 @@ __all__ = [
     "LimitFacts",
     "ProcessFacts",
     "RedactFacts",
+    "RedactedFacts",
     "ResumedFacts",
     "RunFacts",
     "SweepFacts",
@@ -72,6 +73,30 @@ class RedactFacts(Facts):
             cls.fields.key: [*fields],
             cls.allow.key: [*allow],
             cls.key.key: key,
+        }
+        return {key: value for key, value in said.items() if value}
+
+
+class RedactedFacts(Facts):
+    """One time that something was taken out of a run after it was recorded."""
+
+    __slots__ = ()
+
+    at_us = Fact(WHOLE, "when, in microseconds since the epoch")
+    profile = Fact(TEXT, "the profile that held; absent for none")
+    patterns = Fact(TEXTS, "names of the patterns that held")
+    fields = Fact(_WORDS, "names of the fields that held, as words")
+    unsure = Fact(WHOLE, "questions that changed, and that a replay may not recognise any more; absent for none")
+
+    @classmethod
+    def at(cls, at_us: int, profile: str, patterns: tuple[str, ...], fields: tuple[str, ...], unsure: int) -> Wire:
+        """What the metadata of a run says of it."""
+        said: dict[str, Wire] = {
+            cls.at_us.key: at_us,
+            cls.profile.key: profile,
+            cls.patterns.key: [*patterns],
+            cls.fields.key: [*fields],
+            cls.unsure.key: unsure,
         }
         return {key: value for key, value in said.items() if value}
 
@@ -221,6 +246,7 @@ class RunFacts(Facts):
     headers = Fact(_WORDS, "names of HTTP headers that count as part of a question")
     redaction = Fact(TEXT_BY_NAME, "the patterns of its project's own for what is secret, by name")
     redact = Fact(record(RedactFacts), "what else was taken out: a profile, fields, and what stayed")
+    redacted = Fact(records(RedactedFacts), "each time that something was taken out of it afterwards, oldest first")
     model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
     calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["own_rules", "use_rules_of"]
+__all__ = ["kept_of", "own_rules", "rules_of", "use_rules_of"]
 
 
 def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]:
@@ -47,15 +47,19 @@ def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]
                 make_room(store)
             KEYED.at(store)
             GIVEN.renew()  # the marks of another key are remembered
-    return _kept(OWN.rules)
+    return kept_of(OWN.rules, KEYED.id() if OWN.rules.profile else "")
 
 
-def _kept(rules: Rules) -> dict[str, Wire]:
+def kept_of(rules: Rules, key: str) -> dict[str, Wire]:
+    """What the metadata of a run keeps of the rules that hold.
+
+    Args:
+        rules: the rules.
+        key: what tells the key of its marks from others; "" for no marks.
+    """
     kept: dict[str, Wire] = RunFacts.redaction.entry(dict(rules.patterns)) if rules.patterns else {}
     if rules.profile or rules.fields or rules.allow:
-        kept[RunFacts.redact.key] = RedactFacts.of_rules(
-            rules.profile, rules.fields, rules.allow, KEYED.id() if rules.profile else ""
-        )
+        kept[RunFacts.redact.key] = RedactFacts.of_rules(rules.profile, rules.fields, rules.allow, key)
     return kept
 
 
@@ -70,17 +74,18 @@ def use_rules_of(metadata: Mapping[str, Wire], store: Path | None, marks: Iterab
     Raises:
         UsageError: what its profile needs is not installed.
     """
-    said = RunFacts.redact.of(metadata)
-    rules = Rules(
-        profile_of(said.profile),
-        RunFacts.redaction.of(metadata) or {},
-        said.fields or (),
-        said.allow or (),
-    )
+    rules = rules_of(metadata)
     rules.check_libraries("the run")
     OWN.use(rules)
     if rules.profile:
-        KEYED.follow(store, said.key or "", marks)
+        KEYED.follow(store, RunFacts.redact.of(metadata).key or "", marks)
         GIVEN.renew()
     else:
         KEYED.forget()
+
+
+def rules_of(metadata: Mapping[str, Wire]) -> Rules:
+    """The rules that a run was recorded with, or written anew with since."""
+    said = RunFacts.redact.of(metadata)
+    patterns = RunFacts.redaction.of(metadata) or {}
+    return Rules(profile_of(said.profile), patterns, said.fields or (), said.allow or ())
