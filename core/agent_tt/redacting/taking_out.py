@@ -53,7 +53,7 @@ class _Anew:
         rules = OWN.rules
         key = RunFacts.redact.of(metadata).key or (KEYED.id() if rules.profile else "")  # marks of two keys: the first
         before = metadata.get(RunFacts.redacted.key)
-        at = RedactedFacts.at(self._now, rules.profile, tuple(rules.patterns), rules.fields, unsure)
+        at = RedactedFacts.once(self._now, rules.profile, tuple(rules.patterns), rules.fields, unsure)
         told: dict[str, Wire] = {RunFacts.redacted.key: [*(before if isinstance(before, list) else ()), at]}
         return {**metadata, **kept_of(rules, key), **told}
 

@@ -208,10 +208,12 @@ def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
     if count >= _SHORTEST_NUMBER:
         yield from _OF_DIGITS.within(text, start, end)
     if "+" in run or "00" in run or text[start - 1 : start] in ("+", "B", "b"):
-        for world in _WORLD.finditer(text, max(0, start - _BEFORE_DIGITS), end):
+        at = max(0, start - _BEFORE_DIGITS)
+        while (world := _WORLD.search(text, at, end)) is not None:
             last = _end_of_phone(world[0])
+            at = world.start() + (last or 1)  # another number may follow at once
             if last:
-                yield Span(world.start(), world.start() + last, kind="phone")
+                yield Span(world.start(), at, kind="phone")
     if count >= _DIGITS_OF_AMERICA and not run.isdigit():
         for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_valid_phone(match[0], "US")):
             yield Span(*america.span(), kind="phone")

@@ -82,6 +82,13 @@ def test_what_only_looks_like_personal_data_stays(text: str):
         assert given(value) == value
 
 
+@pytest.mark.parametrize("first", [kind for kind in PERSONAL if kind.startswith("phone")])
+@pytest.mark.parametrize("second", [kind for kind in PERSONAL if kind.startswith("phone ") or kind == "phone"])
+def test_a_number_right_behind_another_is_found_too(first: str, second: str):
+    shown = str(redact(f"{PERSONAL[first]} {PERSONAL[second]}"))
+    assert [value for value in (PERSONAL[first], PERSONAL[second]) if value in shown] == []
+
+
 def test_numbers_stay_numbers_and_ask_the_same_when_handed_on():
     held = {"card": 4111111111111111, "pesel": 44051401359, "at": 1732435281000, "n": 3, "f": 1.5, "yes": True}
     answer = given(held)

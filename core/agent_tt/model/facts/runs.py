@@ -82,17 +82,17 @@ class RedactedFacts(Facts):
 
     __slots__ = ()
 
-    at_us = Fact(WHOLE, "when, in microseconds since the epoch")
+    at = Fact(WHOLE, "when, in microseconds since the epoch")
     profile = Fact(TEXT, "the profile that held; absent for none")
     patterns = Fact(TEXTS, "names of the patterns that held")
     fields = Fact(_WORDS, "names of the fields that held, as words")
     unsure = Fact(WHOLE, "questions that changed, and that a replay may not recognise any more; absent for none")
 
     @classmethod
-    def at(cls, at_us: int, profile: str, patterns: tuple[str, ...], fields: tuple[str, ...], unsure: int) -> Wire:
+    def once(cls, at: int, profile: str, patterns: tuple[str, ...], fields: tuple[str, ...], unsure: int) -> Wire:
         """What the metadata of a run says of it."""
         said: dict[str, Wire] = {
-            cls.at_us.key: at_us,
+            cls.at.key: at,
             cls.profile.key: profile,
             cls.patterns.key: [*patterns],
             cls.fields.key: [*fields],

@@ -29,7 +29,7 @@ def command(options: Options, run: str | None) -> int:
     It also names the runs that something was taken out of after they were recorded, and by which rules.
 
     \b
-    --json: {problems: [{run, step, what}], redacted: [{run, at_us, profile, patterns, fields}]}
+    --json: {problems: [{run, step, what}], redacted: [{run, at, profile, patterns, fields}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     with options.source() as source:
         found = None if run is None else source.run(run)
@@ -54,10 +54,10 @@ def command(options: Options, run: str | None) -> int:
         where = name if problem.step is None else f"{name}@{problem.step}"
         terminal.line(Cell(terminal.glyphs.failed, "failed"), f" {terminal.safe(where)}: {terminal.safe(problem.what)}")
     for each, said in redacted:
-        when = datetime.fromtimestamp((said.at_us or 0) / 1e6).astimezone().isoformat(" ", "minutes")
+        when = datetime.fromtimestamp((said.at or 0) / 1e6).astimezone().isoformat(" ", "minutes")
         rules = ", ".join(filter(None, (said.profile, *(said.patterns or ()), *(said.fields or ()))))
         terminal.line(
-            Cell(f"  {terminal.safe(run.name)}: redacted {when} ({terminal.safe(rules or 'secrets')})", "muted")
+            Cell(f"  {terminal.safe(each.name)}: redacted {when} ({terminal.safe(rules or 'secrets')})", "muted")
         )
     if not problems:
         checked = terminal.safe(found.name) if found else f"{counted(len(names), 'run')} in {terminal.safe(str(place))}"
@@ -67,7 +67,7 @@ def command(options: Options, run: str | None) -> int:
 
 def _shape(said: RedactedFacts) -> dict[str, Wire]:
     return {
-        "at_us": said.at_us,
+        "at": said.at,
         "profile": said.profile,
         "patterns": [*(said.patterns or ())],
         "fields": [*(said.fields or ())],
