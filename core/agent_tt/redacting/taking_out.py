@@ -17,6 +17,7 @@ from agent_tt.redacting.questions import asked_again
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED, key_path
 from agent_tt.redaction.own import OWN
+from agent_tt.redaction.vault import VAULT
 from agent_tt.store.liveness import now_us
 from agent_tt.store.redacting import redact_rows
 from agent_tt.store.spill.taking_in import files_of
@@ -65,6 +66,7 @@ def take_out(
     *,
     is_all: bool = False,
     is_tried: bool = False,
+    keeps_originals: bool = False,
     report: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Redaction:
     """Take out of runs, and of all that they share their beginning with, what rules find.
@@ -78,6 +80,7 @@ def take_out(
         rules: the rules.
         is_all: whether these are all runs of the store.
         is_tried: whether all is only tried: what would change is counted, and nothing is kept.
+        keeps_originals: whether the vault keeps what marks stand for.
         report: told (runs done, in all).
 
     Returns:
@@ -86,7 +89,8 @@ def take_out(
     Raises:
         Refused: a run is being recorded, a spill file waits, or others share a value that would have to go.
         Damaged: something cannot be read, so that nobody can say what it holds.
-        UsageError: what a profile needs is not installed.
+        VaultLocked: originals are to be kept, and there is no key, or it is another one's.
+        UsageError: what a profile or the vault needs is not installed.
     """
     left = [str(file) for file in files_of(path)]
     if left:
@@ -104,6 +108,8 @@ def take_out(
         KEYED.follow(None, "", ())  # with a key of its own: trying makes no file
     else:
         KEYED.at(path)
+        if keeps_originals:
+            VAULT.keep(path)
     GIVEN.renew()
 
     def without_index() -> None:
@@ -129,4 +135,5 @@ def take_out(
             report=report,
         )
     finally:
+        VAULT.keep_nowhere()
         GIVEN.forget()

@@ -50,6 +50,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
     "prune": ("keeping.prune", "Make a store or a LangGraph database smaller."),
     "import": ("keeping.importing", "Copy threads of a LangGraph database into a store."),
+    "originals": ("keeping.originals", "Show what marks of personal data stand for, with the vault's key."),
     "redact": ("keeping.redact", "Take secrets and personal data out of runs, or show them."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
     "plugins": ("looking.plugins", "List installed sources, providers, adapters and executors."),

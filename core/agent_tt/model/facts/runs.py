@@ -168,6 +168,7 @@ class TermFacts(Facts):
     limits = Fact(record(LimitFacts), "how far it may go")
     script = Fact(_ENTRIES, "answers of models, in order: objects with `answer` or `error`, and perhaps `match`")
     seed = Fact(WHOLE, "chooses among made-up answers; absent for 0")
+    originals = Flag("the agent was given what marks of personal data stand for")
 
 
 class SweepFacts(Facts):

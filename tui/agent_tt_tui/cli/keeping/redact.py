@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_tt.codec.wire import Wire
     from agent_tt.querying.to_redact import Hit
     from agent_tt.redaction.rules import Rules
@@ -33,6 +36,7 @@ _MOST_LISTED = 40
 @click.option("--check", is_flag=True, help="Only look; exit code 1 where something would go.")
 @click.option("--every-place", "every", is_flag=True, help="With --check: list everything, not only what comes first.")
 @click.option("--all", "all_runs", is_flag=True, help="All runs of the store.")
+@click.option("--forget", is_flag=True, help="Keep no originals in the vault, and remove what it has of these runs.")
 @click.option("--yes", is_flag=True, help="Do not ask: take it out.")
 @common_options
 def command(
@@ -43,6 +47,7 @@ def command(
     check: bool,
     every: bool,
     all_runs: bool,
+    forget: bool,
     yes: bool,
 ) -> int:
     """Take out of runs that are recorded what redaction finds; with --check only show it, also of the text in a FILE.
@@ -65,9 +70,10 @@ def command(
 
     if bool(targets) == all_runs:
         raise UsageError("name runs, or say --all", hint="`agent-tt runs` lists them.")
-    rules = config.load().redaction.joined(Rules.read(profile, "--profile"))
+    settings = config.load()
+    rules = settings.redaction.joined(Rules.read(profile, "--profile"))
     if not check:
-        return _take_out(options, targets, rules, yes=yes)
+        return _take_out(options, targets, rules, yes=yes, forget=forget, keep=bool(settings.vault) and not forget)
     OWN.use(rules)
     found = [(target, hit) for target in targets or _names(options) for hit in _found(options, target)]
     if options.as_json:
@@ -82,7 +88,7 @@ def _names(options: Options) -> tuple[str, ...]:
         return tuple(run.id for run in source.runs(archived=True))
 
 
-def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: bool) -> int:
+def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: bool, forget: bool, keep: bool) -> int:
     """Take it out, of all runs where none is named; give the exit code.
 
     Raises:
@@ -103,7 +109,9 @@ def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: 
             return _NO
     if yes or is_asked:
         with counter("writing anew", show=not options.as_json) as report:
-            done = take_out(path, runs, rules, is_all=not targets, report=report)
+            done = take_out(path, runs, rules, is_all=not targets, keeps_originals=keep, report=report)
+        if forget:
+            _forget(path, done.runs)
     if options.as_json:
         names: list[Wire] = [{"id": run_id, "name": name} for run_id, name in done.runs.items()]
         changed: dict[str, Wire] = dict(done.changed)
@@ -112,6 +120,18 @@ def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: 
         return 0
     _tell(options, done, is_done=yes or is_asked)
     return 0
+
+
+def _forget(path: Path, run_ids: Iterable[str]) -> None:
+    """Remove from the vault, where there is one, what the marks in runs stand for."""
+    from agent_tt.querying.marks_in import marks_in_run
+    from agent_tt.redaction.vault import open_vault, vault_path
+    from agent_tt.store import open_store
+
+    if vault_path(path).exists():
+        vault = open_vault(path)
+        with closing(open_store(path, read_only=True)) as store:
+            vault.forget({mark for run_id in run_ids for mark in marks_in_run(store, store.run(run_id))})
 
 
 def _tell(options: Options, done: Redaction, *, is_done: bool) -> None:
