@@ -148,7 +148,8 @@ def test_personal_data_in_pieces_is_found_however_they_are_cut(parts: list[str],
 PARTS = [
     *PERSONAL.values(), *HARMLESS, "8.8.4.4", "2001:db8::7334", "fe80::1", "10.0.0.7:80", "1.2.3", "::", ":", ".", "/",
     "T", "%2B491701234567", "2026-11-24T08:21", "ord_", "\\n", "\\t", "_", "0", "00", "+", "-", " ", "x", "é", '"', "n",
-    "B", "home_address", "billingName", "phone number", "number", "account", "birth", "date", ": ", "=", "Ann", ", ", "1990",
+    "B", "home_address", "billingName", "phone number", "number", "account", "birth", "date", ": ", "=", "Ann", ", ",
+    "1990",
 ]  # fmt: skip
 
 
