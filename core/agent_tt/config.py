@@ -100,6 +100,7 @@ class Config:
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
         redaction: What else is secret.
+        vault: Whether what marks of personal data stand for is kept, encrypted; see `agent_tt.redaction.vault`.
         retention: What `agent-tt prune` lets go: words by name, as they are written and known to be right; see
             `agent_tt.model.retention`.
         sampling: Which runs are kept: as `retention`; see `agent_tt.model.sampling`.
@@ -117,6 +118,7 @@ class Config:
     on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
     redaction: Rules = field(default_factory=Rules)
+    vault: bool | None = None
     retention: Mapping[str, str | int] = field(default_factory=dict)
     sampling: Mapping[str, str | float] = field(default_factory=dict)
     search_index: bool | None = None
@@ -176,6 +178,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
         redaction=weak.redaction.joined(strong.redaction),
+        vault=weak.vault if strong.vault is None else strong.vault,
         retention={**weak.retention, **strong.retention},
         sampling={**weak.sampling, **strong.sampling},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
@@ -290,6 +293,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
         redaction=_rules(table, path),
+        vault=_vault(table),
         retention=_checked(table["retention"], f"{path}: retention", _retention) if "retention" in table else {},
         sampling=_checked(table["sampling"], f"{path}: sampling", _sampling) if "sampling" in table else {},
         search_index=_truth(table, "search_index", path),
@@ -356,8 +360,18 @@ def _tool_effects(value: object, where: str) -> dict[str, ToolEffect]:
 
 
 def _rules(table: Mapping[str, object], path: Path) -> Rules:
-    patterns = patterns_of(table.get("redaction", {}), f"{path}: redaction")
+    said = table.get("redaction", {})
+    if _vault(table) is not None and isinstance(said, dict):
+        said = {name: text for name, text in said.items() if name != "vault"}
+    patterns = patterns_of(said, f"{path}: redaction")
     return Rules.read(table.get("redact"), f"{path}: redact").joined(Rules(patterns=patterns))
+
+
+def _vault(table: Mapping[str, object]) -> bool | None:
+    """`vault = true` among the patterns; a text of that name is a pattern."""
+    said = table.get("redaction")
+    vault = said.get("vault") if isinstance(said, dict) else None
+    return vault if isinstance(vault, bool) else None
 
 
 def _checked(value: object, where: str, check: Callable[[Mapping[str, object]], None]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ AgentTTError
 │   ├── InvalidScript          a scripted model has no answer to give
 │   ├── QuestionClosed         a question was answered already, or nobody waits for its answer any more
 │   ├── Untrusted              a store that came from elsewhere names code that would run
+│   ├── VaultLocked            there is no key to a vault, or it is another one's
 │   └── ReadOnlySource         writing was asked of a store that is only read
 ├── NotFound                   exit 3
 │   ├── StoreNotFound
@@ -89,6 +90,7 @@ __all__ = [
     "ToolDenied",
     "Untrusted",
     "UsageError",
+    "VaultLocked",
 ]
 
 
@@ -202,6 +204,12 @@ class Untrusted(UsageError):
     """Code would run that is named by a store which was not made by this user on this machine."""
 
     kind = "untrusted"
+
+
+class VaultLocked(UsageError):
+    """There is no key to a vault, or it is another one's."""
+
+    kind = "vault_locked"
 
 
 class QuestionClosed(UsageError):

@@ -38,6 +38,7 @@ from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import check_proven
+from agent_tt.redaction.vault import open_vault
 from agent_tt.store.file.locate import own_store_path
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         InvalidEdit, InvalidPath: an edit does not fit.
         NotRebuildable, Damaged: the edited state holds something that cannot become a Python value again.
         InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
+        VaultLocked: originals are asked for, and there is no key, or it is another one's.
     """
     agent, by, terms = request.agent, request.by, request.terms
     way: WayBackIn
@@ -218,6 +220,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     if not (is_graph and is_in_database(original)):
         check_origin(source, original)
     check_proven(source, original)
+    _check_originals(source, terms, is_graph=is_graph)
     edits = request.edits_of(source, original)
     calls = [edit for edit in edits if edit.target in CALLS]
     asked = _asked_step(request.step_of(source, original), calls)
@@ -395,3 +398,16 @@ def _edited(
     if kept != asked:
         known = tuple(replace(edit, step=asked) if edit.target == "state" else edit for edit in known)
     return known, edited, odd
+
+
+def _check_originals(source: RunSource, terms: Terms, *, is_graph: bool) -> None:
+    """Refuse to give an agent originals that nobody can read.
+
+    Raises:
+        VaultLocked, UsageError: there is no key, or no vault; or a graph is asked to go on, which is not given any.
+    """
+    if not terms.originals:
+        return
+    if is_graph:
+        raise UsageError("a graph goes on from its own checkpoint, which has marks", hint="leave out --with-originals")
+    open_vault(source.path)

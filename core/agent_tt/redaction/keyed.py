@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["KEYED", "KEYED_MARK", "key_path", "key_tells", "keyed_marks_in", "store_key"]
+__all__ = ["KEYED", "KEYED_MARK", "as_one", "key_path", "key_tells", "keyed_marks_in", "store_key"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class _Keyed:
 
     Attributes:
         has_guessed: whether a value was taken for that of a recorded mark, without the key that would tell.
+        kept_by: is told each mark that is made, and the value as it was written; None for nobody.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class _Keyed:
         self._next: dict[tuple[str, int], deque[str]] = {}
         self._given: dict[tuple[str, str, int], str] = {}
         self.has_guessed = False
+        self.kept_by: Callable[[str, str], None] | None = None
 
     def at(self, store: Path) -> None:
         """Make marks with the key of a store from now on; where it has none, one is made when a mark is needed.
@@ -118,10 +120,19 @@ class _Keyed:
                     found = waiting.popleft()
                 else:
                     found = f"~{shown}{_letters(self._its_key(), known, letters)}".ljust(size, "~")
+                    if self.kept_by is not None:
+                        self._keep(found, plain)
                 if len(self._given) >= _MOST_REMEMBERED and not self._next:
                     self._given.clear()
                 self._given[known] = found
         return found
+
+    def _keep(self, mark: str, value: str) -> None:
+        try:
+            self.kept_by(mark, value)  # type: ignore[misc]  # it was asked
+        except OSError as error:
+            _LOG.warning("what marks stand for is not kept any more: %s", error)
+            self.kept_by = None
 
     def _its_key(self) -> bytes:
         if self._key is None:
@@ -146,13 +157,18 @@ def keyed_marks_in(text: str) -> list[str]:
     return KEYED_MARK.findall(text) if "~" in text else []
 
 
+def as_one(value: str) -> str:
+    """A value of personal data however it is written: what has the same is the same."""
+    return re.sub(r"[\s().\-/]", "", value.lower())
+
+
 def _word_of(mark: str) -> str:
     return mark[1 : next(at for at, letter in enumerate(mark) if letter.isdigit())]
 
 
 def _plain(word: str, value: str) -> str:
     """A value as it is however it is written: addresses in small letters, numbers without what parts their digits."""
-    return value.lower() if word in ("mail", "ip") else re.sub(r"[\s().\-/]", "", value.lower())
+    return value.lower() if word in ("mail", "ip") else as_one(value)
 
 
 def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:

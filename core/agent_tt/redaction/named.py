@@ -174,7 +174,7 @@ def _lower(text: str) -> str:
 def _names(text: str, lower: str) -> dict[int, int]:
     """Where the names of secrets stand: their ends by their beginnings."""
     found: dict[int, int] = {}
-    for hint in [hint for hint in _hints() if hint in lower]:
+    for hint in [*[hint for hint in _HINTS if hint in lower], *FIELDS.hints_in(lower)]:
         at = lower.find(hint)
         while at >= 0:
             limit = max(0, at - _LONGEST_NAME)

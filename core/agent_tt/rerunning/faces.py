@@ -148,6 +148,7 @@ def fork(
     breaks: Iterable[str] = (),
     script: str | Path | Sequence[object] | None = None,
     seed: int | None = None,
+    with_originals: bool = False,
     asked: Asked | None = None,
 ) -> RunHandle:
     """Run the agent of `run` again from the state after `step`, changed as asked.
@@ -199,6 +200,7 @@ def fork(
             one of them begins to hold, before the agent's next line.
         script: answers of a scripted model, or a JSON file with them; see `agent_tt.forking.terms.read_script`.
         seed: varies the answers that `mock` makes up.
+        with_originals: whether the agent is given what marks of personal data stand for, out of the vault.
         asked: decides about calls whose policy is `ask`: given an `agent_tt.questions.CallQuestion` it returns
             `question.run()`, `question.run(amount=5)`, `question.give(value)`, `question.fail("TimeoutError: …")` or
             `question.refuse("why")`. Without it they wait for `handle.answer`, `agent-tt answer` or the app.
@@ -252,6 +254,7 @@ def fork(
             breaks=breaks,
             script=script,
             seed=seed,
+            originals=with_originals,
         ),
     )
     with closing(open_store(resolve_store_path(store))) as source:

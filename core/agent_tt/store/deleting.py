@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep", "sweep_in"]
+__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep", "sweep_rows"]
 
 _OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks")
 """Tables whose rows name their run in a column."""
@@ -86,7 +86,7 @@ def prune_runs(
         yield list(gone), list(gone.values())
         report(first + len(some), len(run_ids))
     with database.transaction() as tx:
-        sweep_in(tx)
+        sweep_rows(tx)
     _compact(database, always=not is_gentle)
 
 
@@ -109,7 +109,7 @@ def sweep(database: Database) -> int:
     """Delete what no row names any more, and make the file smaller where it is worth it; give the freed pages."""
     with database.transaction() as tx:
         free = _free_pages(tx)
-        sweep_in(tx)
+        sweep_rows(tx)
         freed = _free_pages(tx) - free
     _compact(database)
     return freed
@@ -153,8 +153,13 @@ def delete_rows(tx: Transaction, runs: Sequence[int]) -> None:
 # -------------------------------------------------------------------- sweeping
 
 
-def sweep_in(tx: Transaction) -> None:
-    """Delete blobs that no row names; and dictionaries and paths, unless a writer may be about to use one."""
+def sweep_rows(tx: Transaction, *, is_alone: bool = False) -> None:
+    """Delete blobs that no row names; and dictionaries and paths, unless a writer may be about to use one.
+
+    Args:
+        tx: the transaction.
+        is_alone: whether it is known that nobody records into the store.
+    """
     named = set(_named_blobs(tx))
     unnamed = [(number,) for number, name in tx.query("SELECT id, hash FROM blobs") if name not in named]
     if unnamed:
@@ -164,7 +169,7 @@ def sweep_in(tx: Transaction) -> None:
         for (value,) in tx.query("SELECT value FROM meta WHERE key = 'gc_epoch'"):
             META.update(tx, ("gc_epoch",), {"value": str(int(value) + 1 if str(value).isdecimal() else 1)})
     # Whoever begins a run has chosen its dictionary by the time that its row can be seen.
-    if not tx.query("SELECT 1 FROM runs WHERE status = 'running' LIMIT 1"):
+    if is_alone or not tx.query("SELECT 1 FROM runs WHERE status = 'running' LIMIT 1"):
         DICTS.delete(tx, "id NOT IN (SELECT dict FROM deltas)", ())
         tx.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM changes)")
 

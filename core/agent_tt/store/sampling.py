@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.model.facts import UserFacts
 from agent_tt.model.retention import kept_always
-from agent_tt.store.deleting import delete_rows, sweep_in
+from agent_tt.store.deleting import delete_rows, sweep_rows
 from agent_tt.store.done_keys import has_keys
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import RunRows
@@ -70,7 +70,7 @@ def sample_out(database: Database, run_id: str, slow_us: int | None) -> int | No
         ((has_blobs,),) = tx.query(_REFS.replace(":run", str(int(number))))
         delete_rows(tx, [number])
         if has_blobs:
-            sweep_in(tx)
+            sweep_rows(tx)
         key = _PREFIX + json.dumps([day, agent])
         before = tx.query("SELECT value FROM meta WHERE key = ?", (key,))
         if before:

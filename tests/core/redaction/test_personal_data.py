@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,8 @@ from agent_tt.codec.encode import encode
 from agent_tt.config import load
 from agent_tt.errors import UsageError
 from agent_tt.history.changes.change_detector import Shadow
+from agent_tt.redaction import personal as personal_rules
+from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED, key_path, keyed_marks_in
 from agent_tt.redaction.own import OWN
@@ -82,6 +85,13 @@ def test_what_only_looks_like_personal_data_stays(text: str):
         assert given(value) == value
 
 
+@pytest.mark.parametrize("first", [kind for kind in PERSONAL if kind.startswith("phone")])
+@pytest.mark.parametrize("second", [kind for kind in PERSONAL if kind.startswith("phone ") or kind == "phone"])
+def test_a_number_right_behind_another_is_found_too(first: str, second: str):
+    shown = str(redact(f"{PERSONAL[first]} {PERSONAL[second]}"))
+    assert [value for value in (PERSONAL[first], PERSONAL[second]) if value in shown] == []
+
+
 def test_numbers_stay_numbers_and_ask_the_same_when_handed_on():
     held = {"card": 4111111111111111, "pesel": 44051401359, "at": 1732435281000, "n": 3, "f": 1.5, "yes": True}
     answer = given(held)
@@ -133,6 +143,32 @@ def test_personal_data_in_pieces_is_found_however_they_are_cut(parts: list[str],
         at, index = at + size, index + 1
     found += growing.feed("", is_end=True)
     assert _covered(found, text) == _covered(secrets_in(text), text)
+
+
+PARTS = [
+    *PERSONAL.values(), *HARMLESS, "8.8.4.4", "2001:db8::7334", "fe80::1", "10.0.0.7:80", "1.2.3", "::", ":", ".", "/",
+    "T", "%2B491701234567", "2026-11-24T08:21", "ord_", "\\n", "\\t", "_", "0", "00", "+", "-", " ", "x", "é", '"', "n",
+    "B", "home_address", "billingName", "phone number", "number", "account", "birth", "date", ": ", "=", "Ann", ", ",
+    "1990",
+]  # fmt: skip
+
+
+@settings(max_examples=1500, deadline=None)
+@for_all(st.lists(st.sampled_from(PARTS), max_size=10))
+def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found(parts: list[str]):
+    """The scans that let most texts pass miss nothing that the full rules find."""
+    text = "".join(parts)
+    OWN.use(Rules(profile="strict"))
+    found = secrets_in(text)
+    with pytest.MonkeyPatch.context() as always:
+        anything = re.compile("")
+        for name in ("_DOTS_OF_IP4", "_COLONS_OF_IP6"):
+            always.setattr(personal_rules, name, anything)
+        always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
+        always.setattr(personal_rules, "_TIME", re.compile("(?!)"))
+        always.setattr(FIELDS, "hints_in", lambda lower: [hint for hint in FIELDS.hints if hint in lower])
+        in_full = secrets_in(text)
+    assert found == in_full
 
 
 def test_pieces_of_a_stream_have_the_marks_of_the_whole():

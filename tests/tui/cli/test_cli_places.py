@@ -89,6 +89,7 @@ WHOLE_RUNS = {
     "delete": ("delete", RUN, "--yes"),
     "verify": ("verify", RUN),
     "redact": ("redact", RUN, "--check"),
+    "originals": ("originals", RUN),
 }
 """Every command that takes runs, and no step of them."""
 

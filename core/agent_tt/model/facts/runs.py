@@ -23,6 +23,7 @@ __all__ = [
     "LimitFacts",
     "ProcessFacts",
     "RedactFacts",
+    "RedactedFacts",
     "ResumedFacts",
     "RunFacts",
     "SweepFacts",
@@ -74,6 +75,30 @@ class RedactFacts(Facts):
             cls.fields.key: [*fields],
             cls.allow.key: [*allow],
             cls.key.key: key,
+        }
+        return {key: value for key, value in said.items() if value}
+
+
+class RedactedFacts(Facts):
+    """One time that something was taken out of a run after it was recorded."""
+
+    __slots__ = ()
+
+    at = Fact(WHOLE, "when, in microseconds since the epoch")
+    profile = Fact(TEXT, "the profile that held; absent for none")
+    patterns = Fact(TEXTS, "names of the patterns that held")
+    fields = Fact(_WORDS, "names of the fields that held, as words")
+    unsure = Fact(WHOLE, "questions that changed, and that a replay may not recognise any more; absent for none")
+
+    @classmethod
+    def once(cls, at: int, profile: str, patterns: tuple[str, ...], fields: tuple[str, ...], unsure: int) -> Wire:
+        """What the metadata of a run says of it."""
+        said: dict[str, Wire] = {
+            cls.at.key: at,
+            cls.profile.key: profile,
+            cls.patterns.key: [*patterns],
+            cls.fields.key: [*fields],
+            cls.unsure.key: unsure,
         }
         return {key: value for key, value in said.items() if value}
 
@@ -145,6 +170,7 @@ class TermFacts(Facts):
     limits = Fact(record(LimitFacts), "how far it may go")
     script = Fact(_ENTRIES, "answers of models, in order: objects with `answer` or `error`, and perhaps `match`")
     seed = Fact(WHOLE, "chooses among made-up answers; absent for 0")
+    originals = Flag("the agent was given what marks of personal data stand for")
 
 
 class SweepFacts(Facts):
@@ -250,6 +276,7 @@ class RunFacts(Facts):
     headers = Fact(_WORDS, "names of HTTP headers that count as part of a question")
     redaction = Fact(TEXT_BY_NAME, "the patterns of its project's own for what is secret, by name")
     redact = Fact(record(RedactFacts), "what else was taken out: a profile, fields, and what stayed")
+    redacted = Fact(records(RedactedFacts), "each time that something was taken out of it afterwards, oldest first")
     model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
     calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")

@@ -163,7 +163,8 @@ STATEMENTS: Final = (
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "meta": {
-        "key": "`format`, `created_by`, `gc_epoch`; `made_at`, see [who made a file](#who-made-a-file); `spill TOKEN`,"
+        "key": "`format`, `created_by`, `gc_epoch`; `unclean`, while free pages may hold what was taken out;"
+        " `made_at`, see [who made a file](#who-made-a-file); `spill TOKEN`,"
         " see [spill files](#spill-files)",
         "value": "the number of the format; the version that made the file; how often blobs were deleted; …",
     },

@@ -6,6 +6,7 @@
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
 | `du`, `prune`, `prune_runs` | what fills a file; making a LangGraph database, or a store, smaller |
 | `importing` | copying threads of a LangGraph database into a store |
-| `redact` | what redaction would take out of a run or a file |
+| `originals` | what marks of personal data stand for, with the key of the vault |
+| `redact` | what redaction would take out of a run or a file, and taking it out of runs |
 | `verify` | finding what is damaged |
 """

@@ -1,0 +1,8 @@
+"""Taking out of runs that are recorded already what the rules of now find.
+
+| module | does |
+|---|---|
+| `taking_out` | chooses the rules, and has the store write the runs anew |
+| `questions` | what a recorded call asked, as the rules would have recorded it, and its digest |
+| `pieces` | the pieces of an answer, judged together as when they came |
+"""
