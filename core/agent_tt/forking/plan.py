@@ -37,6 +37,7 @@ from agent_tt.forking.policy.policies import (
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.protocols import check_proven
+from agent_tt.querying.predicates import parse_predicate
 from agent_tt.store.file.locate import own_store_path
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class ForkPlan:
             `store` first. None where the run is in `store`.
         goes_on_with: of a thread of LangGraph, the nodes that are to run next at that step; after an edit, or with
             `as_node`, LangGraph may choose others. None of any other run.
+        expect: what is hoped of it; None for nothing.
     """
 
     store: Path
@@ -109,6 +111,7 @@ class ForkPlan:
     effects_said: Mapping[str, ToolEffect] = field(default_factory=dict)
     copied_from: Path | None = None
     goes_on_with: tuple[str, ...] | None = None
+    expect: str | None = None
 
     @property
     def by(self) -> WayBackIn:
@@ -204,6 +207,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         InvalidEdit, InvalidPath: an edit does not fit.
         NotRebuildable, Damaged: the edited state holds something that cannot become a Python value again.
         InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
+        InvalidExpression: what is hoped of it cannot be read.
     """
     agent, by, terms = request.agent, request.by, request.terms
     way: WayBackIn
@@ -280,6 +284,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         terms=terms,
         effects=effects,
         effects_said=said,
+        expect=None if request.expect is None else parse_predicate(request.expect).text,
     ).with_policy(rules)
 
 

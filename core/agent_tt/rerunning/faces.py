@@ -148,6 +148,7 @@ def fork(
     breaks: Iterable[str] = (),
     script: str | Path | Sequence[object] | None = None,
     seed: int | None = None,
+    expect: str | None = None,
     asked: Asked | None = None,
 ) -> RunHandle:
     """Run the agent of `run` again from the state after `step`, changed as asked.
@@ -199,6 +200,8 @@ def fork(
             one of them begins to hold, before the agent's next line.
         script: answers of a scripted model, or a JSON file with them; see `agent_tt.forking.terms.read_script`.
         seed: varies the answers that `mock` makes up.
+        expect: what is hoped of it, an expression about its last step such as `paid == true`; it is kept with the run,
+            and `handle.hoped()` says whether it came.
         asked: decides about calls whose policy is `ask`: given an `agent_tt.questions.CallQuestion` it returns
             `question.run()`, `question.run(amount=5)`, `question.give(value)`, `question.fail("TimeoutError: …")` or
             `question.refuse("why")`. Without it they wait for `handle.answer`, `agent-tt answer` or the app.
@@ -241,6 +244,7 @@ def fork(
         name=name,
         by=by,
         accept_changes=accept_changes,
+        expect=expect,
         terms=terms_from(
             executor=executor,
             overrides=overrides or {},
