@@ -220,7 +220,7 @@ def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch
     lines = [line for page in PAGES for line in shell_lines(page)]
     tour = [shlex.split(line) for line in lines if any(name in line for name in samples)]
     tour = [words for words in tour if words[1] != "open" and not {"latest", "THREAD"} & set(words)]
-    assert len(tour) == 17
+    assert len(tour) >= 17
     codes = {}
     first = shell(sys.executable, "-m", "agent_tt_tui", *tour[0][1:])  # as a shell starts it; the others run here
     assert (first.returncode, first.stderr) == (0, "")

@@ -17,6 +17,7 @@ from agent_tt.golden.evidence import Evidence
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
+from agent_tt.rerunning.kept_runs import RESULTS, forget_older
 from agent_tt.rerunning.replay import KeptRun, run_replay
 from agent_tt.store import copy_run, open_store, resolve_store_path
 from agent_tt.store.rows.ids import new_run_id
@@ -35,15 +36,11 @@ __all__ = ["GoldenResult", "Outcome", "results_path", "run_golden"]
 Outcome: TypeAlias = Literal["passed", "failed", "unknown"]
 """`unknown`: it could not be run or judged, which is neither."""
 
-_RESULTS: Final = "tests.db"
 _LETS_PASS: Final = frozenset({"changed order", "missing call", "changed state", "changed output"})
 """Divergences of a replay that the rules of a golden decide about."""
 
 _ASKED: Final = frozenset({"changed request", "extra call", "unrecorded effect", "read past the recorded part"})
 """Those that say that the agent wants what was never recorded; what is left says that a recording cannot be used."""
-
-_MOST_RUNS: Final = 12
-"""So many runs of a golden are kept in the store of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ def results_path(golden: Golden, store: Path | None = None) -> Path:
     """The store that runs of goldens are kept in: the one given, else `tests.db` beside the store of the project."""
     if store is not None:
         return store
-    return resolve_store_path(None, start=golden.root).parent / _RESULTS
+    return resolve_store_path(None, start=golden.root).parent / RESULTS
 
 
 def run_golden(golden: Golden, *, store: Path | None = None, timeout: float | None = None) -> GoldenResult:
@@ -192,7 +189,7 @@ class _Running:
             return GoldenResult(golden, "unknown", problem=problem, store=self._path, kept=kept.id, now=now)
         evidence = Evidence(self._results, run, is_whole=finding is None)
         judged = tuple((each, each.rule.judge(evidence)) for each in golden.rules if each.is_on)
-        self._forget_older(kept.id)
+        forget_older(self._results, golden.name, spared=kept.id)
         return GoldenResult(golden, _outcome(finding, judged), judged, finding, "", self._path, kept.id, now)
 
     def _kept_run(self) -> Run:
@@ -248,13 +245,6 @@ class _Running:
         """Whatever became of the process: nobody records its run any more."""
         with suppress(AgentTTError):
             self._results.settle_run(now)
-
-    def _forget_older(self, kept: str) -> None:
-        """Delete the oldest runs of this golden beyond the last ones."""
-        mine = [run for run in self._results.runs(archived=True) if run.name == self._golden.name and run.id != kept]
-        for run in [each for each in mine[_MOST_RUNS:] if each.status != "running" and not each.pinned]:
-            with suppress(AgentTTError):  # somebody forked it, or another process was first
-                self._results.delete_runs([run.id])
 
 
 def _origin(run: Run) -> str:

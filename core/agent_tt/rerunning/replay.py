@@ -43,21 +43,21 @@ _POLL_SECONDS: Final = 0.05
 class KeptRun:
     """A replay whose run is kept, and whose recorded calls may come in any order: it is for somebody else to judge.
 
-    It runs with this Python, whatever the recording names.
-
     Attributes:
         store: the file that it is kept in.
         run_id: its id.
         name: its name.
-        folder: the working directory of the agent.
+        folder: the working directory of the agent; None for the recorded one.
         is_fork: whether its row is there already, waiting to be filled.
+        interpreter: the Python that it runs with, whatever the recording names; None for the recorded one.
     """
 
     store: Path
     run_id: str
     name: str
-    folder: str
+    folder: str | None
     is_fork: bool = False
+    interpreter: str | None = sys.executable
 
     def told_in(self, rerun: Rerun) -> Rerun:
         """What the process of the agent is told, with this."""
@@ -182,7 +182,7 @@ def _run(
         None if has_terminal else output,
         mark=mark,
         standard_input=standard_input,
-        interpreter=None if keeps is None else sys.executable,
+        interpreter=None if keeps is None else keeps.interpreter,
         folder=None if keeps is None else keeps.folder,
     )
     process = started.process

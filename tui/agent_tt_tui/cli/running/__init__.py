@@ -5,6 +5,7 @@
 | `record`, `replay`, `resume`, `fork` | an agent's first run, and the ways of running it again |
 | `fork_options` | the options of a fork, and the request that they make |
 | `golden`, `testing` | keeping runs as tests, and running those |
+| `recorded` | running recorded runs again as a suite: better, equal or worse |
 | `following`, `trust` | telling how a run goes on until it ends; asking before foreign code is run |
 | `questions`, `answer` | calls that wait for a decision: asked here, and answered from elsewhere |
 | `stop` | ending runs, whoever started them |
