@@ -41,7 +41,7 @@ _POLL_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A replay whose run is kept, and whose recorded calls may come in any order: it is for somebody else to judge.
+    """A replay whose run is kept, for somebody else to judge.
 
     Attributes:
         store: the file that it is kept in.
@@ -50,6 +50,8 @@ class KeptRun:
         folder: the working directory of the agent; None for the recorded one.
         is_fork: whether its row is there already, waiting to be filled.
         interpreter: the Python that it runs with, whatever the recording names; None for the recorded one.
+        in_place: whether a question that differs is answered as the one in its place was, however much it differs;
+            else recorded calls may come in any order.
     """
 
     store: Path
@@ -58,12 +60,14 @@ class KeptRun:
     folder: str | None
     is_fork: bool = False
     interpreter: str | None = sys.executable
+    in_place: bool = False
 
     def told_in(self, rerun: Rerun) -> Rerun:
         """What the process of the agent is told, with this."""
         return replace(
             rerun,
-            any_order=True,
+            any_order=not self.in_place,
+            in_place=self.in_place,
             keep=str(self.store.resolve()),
             kept=self.run_id,
             kept_name=self.name,

@@ -8,5 +8,6 @@
 | `recorded` | running recorded runs again as a suite: better, equal or worse |
 | `following`, `trust` | telling how a run goes on until it ends; asking before foreign code is run |
 | `questions`, `answer` | calls that wait for a decision: asked here, and answered from elsewhere |
+| `steady` | running a program twice, the second time with the recorded answers |
 | `stop` | ending runs, whoever started them |
 """
