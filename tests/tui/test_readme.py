@@ -194,7 +194,8 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
     used = shell(sys.executable, "use_it.py")
     assert used.returncode == 0, used.stderr
     assert used.stdout.splitlines()[-1] == "Do you have gift cards?"
-    for line in OWN_AGENT:
+    steady = [line for line in shell_lines(DOCS / "replay.md") if " steady " in line]
+    for line in [*OWN_AGENT, *steady]:
         done = shell(sys.executable, "-m", "agent_tt_tui", *shlex.split(line.replace("python", sys.executable))[1:])
         assert done.returncode == 0, (line, done.stderr)
 
