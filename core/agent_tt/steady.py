@@ -28,7 +28,7 @@ from agent_tt.store.rows.ids import new_run_id
 from agent_tt.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.settings import OutsideEffect
@@ -231,24 +231,24 @@ def _compared(store: RunSource, run: Run, started: Run, timeout: float | None) -
     report = run_replay(store, started, observe=True, timeout=timeout, keeps=keeps)
     asked = [each for each in report.divergences if each.kind not in AT_THE_END]
     unknown = [f"{note.kind}: {note.text}" for note in report.reservations if note.kind not in _SAID_HERE]
-    if report.agent.status == "halted":
+    is_halted = report.agent.status == "halted"
+    if is_halted:
         unknown.append("it was halted at the last difference: what follows it is not known")
     differing = [each for finding in asked for each in _of_finding(finding)]
     if report.agent.is_otherwise and not asked:
         differing.append(Differing("end", "", said=report.agent.error or "it ended otherwise than in the first run"))
-    states, output = 0, False
     try:
         now = store.run(now_id)
     except RunNotFound:
         unknown.append("its states were not compared: the second run recorded nothing")
-    else:
-        states = min(store.step_count(run.id), store.step_count(now.id))
-        differing += _in_states(store, run, now, states)
-        before, after = store.output(run.id), store.output(now.id)
-        output = before is not None and after is not None
-        if before is not None and after is not None and (before.digest, before.size) != (after.digest, after.size):
-            differing += _of_parts("output", "", changed_output(before, after).changes)
-    return SteadyRun(run.name, tuple(differing), tuple(unknown), report.served, states, output)
+        return SteadyRun(run.name, tuple(differing), tuple(unknown), report.served)
+    states = [*_states(store, run, now, is_halted=is_halted)]
+    differing += _in_states(states)
+    before, after = (None, None) if is_halted else (store.output(run.id), store.output(now.id))
+    if before is not None and after is not None and (before.digest, before.size) != (after.digest, after.size):
+        differing += _of_parts("output", "", changed_output(before, after).changes)
+    is_output_compared = before is not None and after is not None
+    return SteadyRun(run.name, tuple(differing), tuple(unknown), report.served, len(states), is_output_compared)
 
 
 def _of_finding(finding: Finding) -> list[Differing]:
@@ -274,15 +274,26 @@ def _looks(part: ChangedPart) -> str:
     return _REORDERED if looks_reordered([part]) else _MADE_ANEW if looks_made_anew([part]) else ""
 
 
-def _in_states(store: RunSource, run: Run, now: Run, count: int) -> Iterator[Differing]:
+def _states(store: RunSource, run: Run, now: Run, *, is_halted: bool) -> Iterator[tuple[int, str, Wire, Wire]]:
+    """The input and each step that both runs ended: number, name, and the states of both.
+
+    Steps of a run that was halted count up to the one in which it was.
+    """
+    yield 0, "input", store.state(run.id, 0), store.state(now.id, 0)
+    for before, after in zip(store.steps(run.id), store.steps(now.id), strict=False):
+        if is_halted and after.status != before.status:
+            return
+        number = after.number
+        yield number, after.name, store.state(run.id, number), store.state(now.id, number)
+
+
+def _in_states(states: Iterable[tuple[int, str, Wire, Wire]]) -> Iterator[Differing]:
     """What differs in the states, each path where it differs first."""
     known: set[str] = set()
-    for number in range(count + 1):
-        step = next(iter(store.steps(now.id, number, number + 1)), None) if number else None
-        for change in compare_states(store.state(run.id, number), store.state(now.id, number)):
+    for number, name, before, after in states:
+        for change in compare_states(before, after):
             if change.path in known:
                 continue
             known.add(change.path)
             part = ChangedPart(change.path, change.old, change.new)
-            name = "input" if step is None else step.name
             yield Differing("state", name, part.path, part.old, part.new, number, looks=_looks(part))

@@ -87,7 +87,7 @@ def test_what_is_patched_is_answered_and_what_is_not_still_differs(program):
 
 def test_a_program_that_does_the_same_shows_no_difference_and_says_what_was_compared(program):
     run = only(program('say("hello")', 'state["count"] += 1'))
-    assert (run.seen, run.calls, run.states, run.output) == ("no difference seen", 1, 2, True)
+    assert (run.seen, run.calls, run.states, run.output) == ("no difference seen", 1, 3, True)
 
 
 def test_a_file_that_changes_and_what_follows_it_is_named_once(program):
@@ -105,8 +105,10 @@ def test_a_file_that_changes_and_what_follows_it_is_named_once(program):
 
 
 def test_where_the_second_run_is_halted_what_follows_is_not_known(program):
-    run = only(program('for _ in range(2 + pathlib.Path("there").exists()): say("x")', 'pathlib.Path("there").touch()'))
-    assert "extra call" in run.differing[0].said
+    values = ('for _ in range(2 + pathlib.Path("there").exists()): say("x")', 'pathlib.Path("there").touch()')
+    run = only(program(*values, 'state["after"] = True'))
+    assert ["extra call" in each.said for each in run.differing] == [True]
+    assert (run.states, run.output) == (1, False)
     assert "what follows it is not known" in run.unknown[0]
 
 

@@ -138,16 +138,16 @@ class Suite:
                 with suppress(AgentTTError):  # whatever became of the process: nobody records it any more
                     results.settle_run(now_id)
             forget_older(results, run.name)
+            first = next(iter(report.divergences), None)
+            if report.agent.status == "halted" and first is not None:
+                why = f"{first.place}: {first.message}" if first.place else first.message
+                judged = Judged("unknown", f"asks what was not recorded, so it was halted: {why}")
+                return Tried(run, judged, then)
             try:
                 new = results.run(now_id)
             except RunNotFound:
                 said = report.agent.error or "the agent ended without recording anything"
                 return Tried(run, Judged("unknown", f"could not be run: {said}"), then)
-            if report.agent.status == "halted":
-                first = next(iter(report.divergences), None)
-                why = "halted" if first is None else f"{first.place}: {first.message}" if first.place else first.message
-                judged = Judged("unknown", f"asks what was not recorded, so it was halted: {why}")
-                return Tried(run, judged, then, None, now_id, self._compare(run, f"{path}:{now_id}"))
             now = self._ending(results, new)
         return Tried(run, judge_endings(then, now), then, now, now_id, self._compare(run, f"{path}:{now_id}"))
 

@@ -64,6 +64,12 @@ def test_a_change_is_better_or_worse_only_where_that_is_known(desk, tmp_path, ch
     assert because in result.judged.because
 
 
+def test_a_program_that_is_halted_before_its_run_begins_is_unknown_with_the_reason(desk, tmp_path):
+    write(tmp_path, ('    with agent_tt.record("desk"', '    refund("K-1")\n    with agent_tt.record("desk"'))
+    result = tried(desk)
+    assert (result.verdict, result.new_run) == ("unknown", None)
+
+
 def test_a_fork_runs_for_real_and_what_writes_is_held(desk, tmp_path):
     write(
         tmp_path,
