@@ -38,6 +38,7 @@ from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import check_proven
+from agent_tt.querying.predicates import parse_predicate
 from agent_tt.redaction.vault import open_vault
 from agent_tt.store.file.locate import own_store_path
 
@@ -91,6 +92,7 @@ class ForkPlan:
             `as_node`, LangGraph may choose others. Empty where the graph has ended, or `is_next_unknown`. None of any
             other run.
         is_next_unknown: of a thread of LangGraph, whether its database does not tell which nodes run next.
+        expect: what is hoped of it; None for nothing.
     """
 
     store: Path
@@ -114,6 +116,7 @@ class ForkPlan:
     copied_from: Path | None = None
     goes_on_with: tuple[str, ...] | None = None
     is_next_unknown: bool = False
+    expect: str | None = None
 
     @property
     def by(self) -> WayBackIn:
@@ -210,6 +213,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         NotRebuildable, Damaged: the edited state holds something that cannot become a Python value again.
         InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
         VaultLocked: originals are asked for, and there is no key, or it is another one's.
+        InvalidExpression: what is hoped of it cannot be read.
     """
     agent, by, terms = request.agent, request.by, request.terms
     way: WayBackIn
@@ -288,6 +292,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         terms=terms,
         effects=effects,
         effects_said=said,
+        expect=None if request.expect is None else parse_predicate(request.expect).text,
     ).with_policy(rules)
 
 

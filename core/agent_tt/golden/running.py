@@ -22,6 +22,7 @@ from agent_tt.golden.results import keep_result
 from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
 from agent_tt.rerunning.kept_replays import ReplayStopped
+from agent_tt.rerunning.kept_runs import RESULTS, forget_older
 from agent_tt.rerunning.replay import KeptRun, run_replay
 from agent_tt.store import copy_run, open_store, resolve_store_path
 from agent_tt.store.rows.ids import new_run_id
@@ -45,15 +46,11 @@ Outcome: TypeAlias = Literal["passed", "failed", "unknown"]
 Live: TypeAlias = Literal["nothing", "named", "changed"]
 """Which calls are made for real: none, those that the golden names, or those that nothing recorded answers."""
 
-_RESULTS: Final = "tests.db"
 _LETS_PASS: Final = frozenset({"changed order", "missing call", "changed state", "changed output"})
 """Divergences of a replay that the rules of a golden decide about."""
 
 _ASKED: Final = frozenset({"changed request", "extra call", "unrecorded effect", "read past the recorded part"})
 """Those that say that the agent wants what was never recorded; what is left says that a recording cannot be used."""
-
-_MOST_RUNS: Final = 12
-"""So many runs of a golden are kept in the store of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +174,7 @@ def results_path(golden: Golden, store: Path | None = None) -> Path:
     """The store that runs of goldens are kept in: the one given, else `tests.db` beside the store of the project."""
     if store is not None:
         return store
-    return resolve_store_path(None, start=golden.root).parent / _RESULTS
+    return resolve_store_path(None, start=golden.root).parent / RESULTS
 
 
 def run_golden(
@@ -311,7 +308,7 @@ class _Running:
         on = [each for each in golden.rules if each.is_on]
         left_out = tuple(each for each in on if each.rule.needs_leave and not self.leave.asks_judges)
         judged = tuple((each, each.rule.judge(evidence)) for each in on if each not in left_out)
-        self._forget_older(kept.id)
+        forget_older(self.results, golden.name, spared=kept.id)
         return GoldenResult(
             golden,
             _outcome(finding, judged),
@@ -376,13 +373,6 @@ class _Running:
         """Whatever became of the process: nobody records its run any more."""
         with suppress(AgentTTError):
             self.results.settle_run(now)
-
-    def _forget_older(self, kept: str) -> None:
-        """Delete the oldest runs of this golden beyond the last ones."""
-        mine = [run for run in self.results.runs(archived=True) if run.name == self.golden.name and run.id != kept]
-        for run in [each for each in mine[_MOST_RUNS:] if each.status != "running" and not each.pinned]:
-            with suppress(AgentTTError):  # somebody forked it, or another process was first
-                self.results.delete_runs([run.id])
 
 
 def _origin(run: Run) -> str:

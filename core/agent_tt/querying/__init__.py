@@ -8,6 +8,7 @@
 | `search` | searches all texts of a run, or of a store: ranked, by an index |
 | `texts` | the texts of a value |
 | `predicates` | what a sweep asks of a last step: `state.` may be left out |
+| `expecting` | what was hoped with a fork, and whether it came |
 | `places`, `absent` | paths as people write them, and what is said where nothing is |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
 | `marks_in` | the marks of personal data in a run |

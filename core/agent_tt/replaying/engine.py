@@ -72,6 +72,8 @@ class Replay:
     Attributes:
         tape: the recorded run.
         is_observing: whether it goes on after a changed request, with the answer that stands at that place.
+        is_in_place: whether a changed request is also a question to the same tool that has nothing in common with the
+            recorded one in its place.
         turns: the order in which answers are given out.
         notes: what is worth knowing and no divergence.
         served: how many questions have been answered.
@@ -104,6 +106,7 @@ class Replay:
         self.tape = tape
         self._lets_pass: frozenset[DivergenceKind] = frozenset({"changed order"}) if any_order else frozenset()
         self.is_observing = observe
+        self.is_in_place = False
         self.notes = Notes()
         questions = tape.questions_before() if whole else None
         self.turns = Turns(tape.turns(), self._relaxed, questions, tape.timers())
@@ -215,7 +218,7 @@ class Replay:
             self._findings[index] = as_extra(self._findings[index])
             return entry
         self._report_gaps(lane)
-        finding, expected = unmatched(self.tape, lane, question)
+        finding, expected = unmatched(self.tape, lane, question, in_place=self.is_in_place)
         self._found(finding)
         if expected is None:  # pragma: no cover  such a finding halts
             raise Divergence(finding)

@@ -92,6 +92,7 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
         if rerun.agent is not None:
             run = run_with_code(run, rerun.agent)
         replay = _engine(source, run, rerun)
+        replay.is_in_place = rerun.in_place
         replay.on_served = Counter(Path(rerun.progress))
         check = StateCheck(source, replay, is_output_compared=rerun.debug_at is None)
         # Siblings are answered leniently, which whoever judges the run that comes does not want.

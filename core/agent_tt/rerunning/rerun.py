@@ -43,6 +43,7 @@ class Rerun:
         debug_at: of a replay, the step at which a debugger opens on the terminal; None for none.
         agent: of a replay, the entry point that runs in place of the recorded one; None for that.
         any_order: of a replay, whether recorded calls may come in another order.
+        in_place: of a replay that goes on after changed requests, whether also after those that are another question.
         keep: of a replay, path of the store in which the run that comes is kept; empty where none is.
         kept: id of that run; it is there already where `kept_is_fork`, waiting to be filled.
         kept_name: its name.
@@ -63,6 +64,7 @@ class Rerun:
     debug_at: int | None = None
     agent: str | None = None
     any_order: bool = False
+    in_place: bool = False
     keep: str = ""
     kept: str = ""
     kept_name: str = ""

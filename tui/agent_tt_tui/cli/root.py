@@ -30,6 +30,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "record": ("running.record", "Run a program and record what it does."),
     "replay": ("running.replay", "Run an agent again offline, every call answered as recorded."),
     "replays": ("looking.replays", "List what came of replays."),
+    "steady": ("running.steady", "Run a program twice with the same answers, and name what differs."),
     "resume": ("running.resume", "Resume a run that crashed or was interrupted."),
     "fork": ("running.fork", "Run an agent again from a step, with an edited state."),
     "golden": ("running.golden", "Keep runs as tests (goldens); list, show and watch them."),

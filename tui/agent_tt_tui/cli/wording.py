@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.model import Call, Run, RunStatus, Step
+    from agent_tt.querying.expecting import Came, Hoped
     from agent_tt_tui.cli.terminal import Role, Terminal
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.runs.runtree import RunRow
@@ -80,6 +81,30 @@ def run_line(terminal: Terminal, run: Run) -> None:
         terminal.line(Cell(f"  {terminal.short(run.error.short, terminal.columns - 2)}", "failed"))
     if run.incomplete is not None:
         terminal.line(Cell(f"  incomplete: {terminal.safe(run.incomplete)}", "changed"))
+
+
+def hoped_cell(came: Came, terminal: Terminal, said: str = "") -> Cell:
+    """`✓ came`, or all that is said of it: `✓ came: paid == true`."""
+    glyphs = terminal.glyphs
+    looks: dict[Came, tuple[str, Role]] = {
+        "came": (glyphs.well, "well"),
+        "did not come": (glyphs.failed, "failed"),
+        "unknown": (glyphs.unknown, "changed"),
+    }
+    glyph, role = looks[came]
+    return Cell(f"{glyph} {terminal.safe(said or came)}", role)
+
+
+def print_hoped(terminal: Terminal, hoped: Hoped | None, side: str = "") -> None:
+    """Write what was hoped with a fork and whether it came; nothing where nothing was said.
+
+    Args:
+        terminal: Where to.
+        hoped: What was hoped.
+        side: Of two runs, which one it is: `A`.
+    """
+    if hoped is not None:
+        terminal.line(f"{side}  ", Cell("hoped for  ", "muted"), hoped_cell(hoped.came, terminal, hoped.said))
 
 
 def step_line(terminal: Terminal, step: Step, calls: list[Call]) -> None:

@@ -291,6 +291,7 @@ class RunFacts(Facts):
     resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")
     fork_terms = Fact(record(TermFacts), "of a fork: on what terms it runs, where they differ from the usual")
     fork_sweep = Fact(record(SweepFacts), "of a fork that a sweep took: its place in there")
+    fork_expect = Fact(TEXT, "of a fork: the expression that was hoped to hold after its last step")
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
     title = Fact(TEXT, "of a run in another program's file of messages: its title there")

@@ -22,7 +22,7 @@ from agent_tt.recording.open_run import OpenRun
 from agent_tt.recording.runs.block import Block
 from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
-from agent_tt.recording.runs.process_runs import number_of_this_run
+from agent_tt.recording.runs.process_runs import number_of_this_run, said_of_every_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import Rules
@@ -167,8 +167,10 @@ class Recording(OpenRun, Block):
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
         process = number_of_this_run()
-        if RunFacts.script.is_in(self._new.metadata):
-            self._new = replace(self._new, metadata={**self._new.metadata, **process})
+        facts = {**self._new.metadata, **said_of_every_run()}
+        if RunFacts.script.is_in(facts):
+            facts |= process
+        self._new = replace(self._new, metadata=facts)
 
     def _find_agent(self) -> None:
         """Take who enters the recording for the agent, where a function made it for others and has returned."""

@@ -183,7 +183,7 @@ def _request(params: dict[str, Any]) -> ForkRequest:
         policy=policy,
         effects=dict(map(_effect, params.pop("effects", ()))),
         terms=terms_from(**{name: params.pop(name) for name in _TERMS if name in params}),
-        **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes") if name in params},
+        **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes", "expect") if name in params},
     )
 
 

@@ -10,6 +10,7 @@ import click
 from agent_tt.errors import AgentTTError, NotFound
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.running.golden_text import FOLDER, result_line, tell_result
+from agent_tt_tui.cli.running.recorded import recorded_options
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -25,6 +26,7 @@ _UNKNOWN: Final = 2
 @click.option("--live", is_flag=True, help="Make the calls for real that a golden names, where the policy lets them.")
 @click.option("--judge", is_flag=True, help="Ask the models that rules name what they make of an answer.")
 @common_options
+@recorded_options
 def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *, live: bool, judge: bool) -> int:
     """Run the goldens in PATHS, else in tests/agents: each agent as it is now, offline, with the recorded answers.
 
@@ -34,10 +36,19 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *,
 
     Exit code 0 when all passed, 1 when one failed, else 2 when one could not be run or judged.
 
+    With --recorded what is named are recorded runs: by name, name with *, or a question about the last step, else all.
+    Each is replayed with the code as it is now, or forked from its input with --fork, and said to be better, equal or
+    worse than it was. Forks among them are left out. Exit code 1 when one is worse, else 2 when of one that is unknown.
+
     \b
     agent-tt test tests/agents
+    agent-tt test --recorded 'refund-*' --expect 'attempts <= 1'
+    agent-tt test --recorded --fork --agent refund_loop.py:main_v2
     --json: {passed, failed, unknown, goldens: [{name, file, outcome, first, remarks, new_request, problem,
             rules, tries, live, store, kept, now, compare}]}
+    --json --recorded: {mode, better, equal, worse, unknown, left_out: {forks, running}, stopped,
+            runs: [{run, name, verdict, because, new_run, then, now, difference, compare}],
+            answers: [{letter, count, text, failed}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.golden.golden_file import find_goldens, read_golden
     from agent_tt.golden.running import run_golden
