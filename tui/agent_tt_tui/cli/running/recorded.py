@@ -58,8 +58,8 @@ def recorded_options(command: Callable[..., int]) -> Callable[..., int]:
     def called(options: Options, *, recorded: bool, forks: bool, trust: bool, **params: Any) -> int:
         rules = [name for name in _RULES if params[name]]
         if recorded:
-            of_goldens = [name for name in _OF_GOLDENS if params.pop(name)]
-            if of_goldens:
+            for_goldens = [name for name in _OF_GOLDENS if params.pop(name)]
+            if for_goldens:
                 raise click.UsageError("--live and --judge are for goldens, not for recorded runs")
             if rules and not forks:
                 raise click.UsageError("a replay makes no call, so there is no rule for one: add --fork")
