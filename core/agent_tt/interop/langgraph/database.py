@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows, WriteRow
+    from agent_tt.interop.langgraph.sieve import Sieve
     from agent_tt.model.space import Space
 
 __all__ = ["Database", "Document", "Stored"]
@@ -113,6 +114,10 @@ class Database(ABC):
         They may lack channels of the user. A database whose values are close by has no need of it, and gives none.
         """
         return {}
+
+    def sift(self, sieve: Sieve) -> bool:  # noqa: ARG002  # of what overrides it
+        """Have a sieve take in all values; whether that was done, and is no slower than reading them one by one."""
+        return False
 
     @abstractmethod
     def space(self, report: Callable[[int, int], None]) -> Space:

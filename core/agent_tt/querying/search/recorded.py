@@ -22,6 +22,7 @@ from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import op_path
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.texts import texts
+from agent_tt.querying.unread import is_damaged
 from agent_tt.store import ingest_filter
 from agent_tt.store.rows.columns import sound
 
@@ -142,6 +143,7 @@ class RunTexts:
         first: number of the step before the first one that it recorded itself; 0 is the input.
         first_order: order of the first text of `begin` among those of that step.
         requests: what models were asked in the step that was last asked for.
+        damaged: steps that were asked for and have calls that are not as they were recorded.
     """
 
     def __init__(self, source: RunSource, run: Run, start: int | None = None) -> None:
@@ -161,6 +163,7 @@ class RunTexts:
         self.first_order = _EDITED if self._parent else 0
         begin = self.first if start is None else start
         self.requests: list[Request] = []
+        self.damaged: set[int] = set()
         self._asked: dict[str, tuple[tuple[int, int], Wire]] = self._asked_before(begin) if begin > 1 else {}
 
     def begin(self) -> list[Text]:
@@ -190,6 +193,8 @@ class RunTexts:
         settled = step.status in ("ok", "error")
         self.requests = []
         for call in self._calls(step):
+            if is_damaged(call):
+                self.damaged.add(step.number)
             settled = settled and call.status != "pending"
             found += self._call_texts(call, len(found))
         found += self._error_texts(step.error, None)
@@ -285,12 +290,15 @@ class RunTexts:
             return (source.state(run_id, step), []) if base is None else (None, source.changes(run_id, step))
         # Operations show texts without the names that make them secrets: only whole states can be made clean.
         before = self._before
-        state = ingest_filter.admit(source.state(run_id, step))
+        state = self._clean_state(step)
         self._before = (step, state)
         if base is None:
             return state, []
-        old = before[1] if before is not None and before[0] == base else ingest_filter.admit(source.state(run_id, base))
+        old = before[1] if before is not None and before[0] == base else self._clean_state(base)
         return None, diff(old, state)
+
+    def _clean_state(self, step: int) -> Wire:
+        return ingest_filter.admit(self._source.cursor(self._run_id, step).state)
 
 
 def _asker(call: Call) -> str:
