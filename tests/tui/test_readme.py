@@ -219,7 +219,8 @@ def test_the_python_of_the_readme_gives_what_it_says(shell, tmp_path):
 
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch, tmp_path):
     samples = ("refund-loop", "flaky-checkout", "--dry-run")
-    lines = [line for page in PAGES for line in shell_lines(page)]
+    pages = [page for page in PAGES if page.name != "incident.md"]  # a story of its own: test_incident.py
+    lines = [line for page in pages for line in shell_lines(page)]
     tour = [shlex.split(line) for line in lines if any(name in line for name in samples)]
     tour = [words for words in tour if words[1] != "open" and not {"latest", "THREAD"} & set(words)]
     assert len(tour) >= 17
