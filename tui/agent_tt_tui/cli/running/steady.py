@@ -97,7 +97,7 @@ def _write_run(terminal: Terminal, run: SteadyRun) -> None:
     )
     words = f"{glyph} {run.seen}" + (" in 2 runs" if run.seen == "no difference seen" else "")
     name = terminal.paint(terminal.safe(run.name), "strong")
-    click.echo(f"agent-tt: {name}  {terminal.paint(words, role)}  {told}", err=True)
+    click.echo(f"agent-tt: {name}  {terminal.paint(words, role)}  compared: {told}", err=True)
     for each in run.differing[:_MOST_SHOWN]:
         click.echo(f"  {terminal.safe(_line(each, glyphs.to))}", err=True)
     if len(run.differing) > _MOST_SHOWN:
