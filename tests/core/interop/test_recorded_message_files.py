@@ -109,6 +109,27 @@ def of_atif(path: Path) -> Counts:
     return {"runs": 1, "llm": len(steps), "tool": sum(len(step["tool_calls"]) for step in steps), "tokens": tokens}
 
 
+def of_spans(path: Path) -> Counts:
+    """Of the lines of a trace: its spans by the names of their operations; of log records, what spans say of tools."""
+    found: Counter[str] = Counter()
+    traces = set()
+    for line in path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]:
+        for of_resource in json.loads(line).get("resourceSpans", []):
+            for span in (span for scope in of_resource["scopeSpans"] for span in scope["spans"]):
+                traces.add(span["traceId"])
+                says = {each["key"]: next(iter(each["value"].values()), None) for each in span["attributes"]}
+                is_model = says.get("openinference.span.kind") == "LLM" or says.get("gen_ai.operation.name") == "chat"
+                is_tool = "TOOL" in str(says.get("openinference.span.kind"))
+                is_tool = is_tool or says.get("gen_ai.operation.name") == "execute_tool"
+                found["llm"] += is_model
+                found["tool"] += is_tool
+                found["tool errors"] += is_tool and str(span.get("status", {}).get("code")) == "2"
+                counted = [key for key in says if key.endswith(("usage.input_tokens", "usage.output_tokens"))]
+                counted += [key for key in says if key in ("llm.token_count.prompt", "llm.token_count.completion")]
+                found["tokens"] += sum(int(says[key]) for key in counted if is_model)
+    return {"runs": len(traces)} | found
+
+
 def loaded(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -123,6 +144,8 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "mini_swe_agent/v1*.json": of_mini,
     "mini_swe_agent/github*.json": lambda path: of_messages(loaded(path)),
     "atif/*.json": of_atif,
+    "otlp/*[!s].json": of_spans,
+    "otlp/*.jsonl": of_spans,
 }
 FOUND = [(path, count) for pattern, count in FILES.items() for path in sorted(recordings(".").glob(pattern))]
 

@@ -129,6 +129,7 @@ class Lane:
         *,
         answer: ModelAnswer | None = None,
         failed: bool = False,
+        began_us: int | None = None,
     ) -> ToldStep | None:
         """Take in a turn: what a person said, an answer of a model, or results of tools.
 
@@ -137,13 +138,14 @@ class Lane:
             at_us: when it was written down.
             answer: of a model: what else is known of its answer.
             failed: of a result: the tool reported an error.
+            began_us: of an answer: when it was asked for, where the file says so.
 
         Returns:
             The step that it belongs to; None of what was said before the first.
         """
         read = messages_of_turn(turn)
         if answer is not None or any(message.role in _SPEAKERS for message in read):
-            return self._answered(turn, read, answer or ModelAnswer(), at_us)
+            return self._answered(turn, read, answer or ModelAnswer(), at_us, began_us)
         results = results_in(turn)
         for asked_as, content, is_error in results:
             self.result(asked_as, wire(content), at_us, failed=failed or is_error)
@@ -193,12 +195,24 @@ class Lane:
         if self._open is not None:
             self._open.raw.append(wire(entry))
 
-    def step(self, name: str, at_us: int | None = None) -> ToldStep:
+    def shown(self, messages: Sequence[Wire]) -> None:
+        """Say what a model is shown: the conversation so far and more of it, or another one in its place."""
+        self.close()
+        known = len(self.said)
+        if [*messages[:known]] == self.said:
+            self.said += messages[known:]
+        else:
+            self.said = [*messages]
+        if not self._has_steps:
+            self.opening = Talk(self.said, len(self.said), {**self.beside})
+
+    def step(self, name: str, at_us: int | None = None, *, began_us: int | None = None) -> ToldStep:
         """Begin a step; the one before it is over."""
         self.close()
         self._has_steps = True
         before = self._at
-        self._open = step = ToldStep(name, self.name, self.agent, self.parent, started_us=before or at_us)
+        started_us = began_us or before or at_us
+        self._open = step = ToldStep(name, self.name, self.agent, self.parent, started_us=started_us)
         step.ended_us = _later(step.started_us, at_us)
         self._teller.steps.append(step)
         return step
@@ -235,13 +249,18 @@ class Lane:
         step.decision = _words(said[0].text)[:_LONGEST_DECISION] or None
 
     def _answered(
-        self, turn: dict[str, Json], read: Sequence[Message], answer: ModelAnswer, at_us: int | None
+        self,
+        turn: dict[str, Json],
+        read: Sequence[Message],
+        answer: ModelAnswer,
+        at_us: int | None,
+        began_us: int | None,
     ) -> ToldStep:
         self.close()
         asked = Talk(self.said, len(self.said))
         said = answer.messages or read  # who knows the provider reads more of a turn than its shape tells
         calls = [call for message in said for call in message.calls]
-        step = self.step(_name_of([call.name for call in calls]), at_us)
+        step = self.step(_name_of([call.name for call in calls]), at_us, began_us=began_us)
         error = ErrorInfo("model:Error", answer.error) if answer.error else None
         meta: dict[str, Wire] = {key: wire(value) for key, value in answer.to_meta().items()}
         message = wire(turn)
