@@ -57,6 +57,7 @@ SECOND = [
     in_parts("assistant", CALL),
     in_parts("tool", {"type": "tool_call_response", "id": "c1", "response": "51"}),
 ]
+SAID_PLAIN = {"role": "assistant", "content": "It is 51."}
 SAID = [in_parts("assistant", {"type": "text", "content": "It is 51."})]
 
 RAISED = listed({"exception.type": "TimeoutError", "exception.message": "10 s"})
@@ -125,6 +126,27 @@ def openllmetry() -> list[Any]:
     ]
 
 
+def ai_sdk() -> list[Any]:
+    counted = {"ai.operationId": "ai.generateText.doGenerate", "gen_ai.request.model": "gpt-4o-mini",
+               "gen_ai.usage.input_tokens": 20}  # fmt: skip
+    call = {"toolCallId": "c1", "toolName": "times", "input": {"a": 17, "b": 3}}
+    user = {"role": "user", "content": [{"type": "text", "text": ASKED}]}
+    asked = {"role": "assistant", "content": [{"type": "tool-call", **call}]}
+    result = {"type": "tool-result", "toolCallId": "c1", "toolName": "times", "output": {"type": "text", "value": "51"}}
+    first = {"ai.prompt.messages": json.dumps([user]), "ai.response.toolCalls": json.dumps([call])}
+    told = [user, asked, {"role": "tool", "content": [result]}]
+    second = {"ai.prompt.messages": json.dumps(told), "ai.response.text": "It is 51."}
+    tool = {"ai.operationId": "ai.toolCall", "ai.toolCall.name": "times", "ai.toolCall.id": "c1",
+            "ai.toolCall.args": '{"a": 17, "b": 3}', "ai.toolCall.result": "51"}  # fmt: skip
+    return [
+        span(2, 1, "ai.generateText.doGenerate", (0, 2), counted | first | {"gen_ai.usage.output_tokens": 7}),
+        span(3, 1, "ai.toolCall", (2, 3), tool),
+        span(4, 1, "ai.generateText.doGenerate", (3, 5), counted | second | {"gen_ai.usage.output_tokens": 5}),
+        span(1, 0, "ai.generateText", (0, 5), {"ai.operationId": "ai.generateText", "ai.usage.inputTokens": 40,
+             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"}),
+    ]  # fmt: skip
+
+
 def written(folder: Path, *requests: dict[str, Any]) -> Path:
     path = folder / "traces.json"
     path.write_text("\n".join(json.dumps(each) for each in requests))
@@ -132,7 +154,9 @@ def written(folder: Path, *requests: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize(
-    "spans", [genai(), openinference(), openllmetry()], ids=["GenAI", "OpenInference", "OpenLLMetry"]
+    "spans",
+    [genai(), openinference(), openllmetry(), ai_sdk()],
+    ids=["GenAI", "OpenInference", "OpenLLMetry", "AI SDK"],
 )
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_trace_is_the_same_run_in_each_convention_in_whatever_order_its_spans_come(
@@ -248,3 +272,81 @@ def test_agents_that_are_inside_each_other_in_a_circle_end(tmp_path: Path) -> No
     spans[-1]["parentSpanId"] = spans[0]["spanId"]
     with closing(open_source(written(tmp_path, request(spans)))) as source:
         assert source.runs()[0].steps == 2
+
+
+def dumped(told: dict[str, Any]) -> dict[str, Any]:
+    """A span as OpenTelemetry's SDK for JavaScript dumps it."""
+
+    def pair(nanos: str) -> list[int]:
+        return [*divmod(int(nanos), 10**9)]
+
+    def plain(stringValue: str = "", intValue: str | None = None) -> object:  # noqa: N803  as OTLP spells them
+        return stringValue if intValue is None else int(intValue)
+
+    return {
+        "name": told["name"],
+        "spanContext": {"traceId": told["traceId"], "spanId": told["spanId"]},
+        "parentSpanContext": {"spanId": told.get("parentSpanId")},
+        "startTime": pair(told["startTimeUnixNano"]),
+        "endTime": pair(told["endTimeUnixNano"]),
+        "attributes": {each["key"]: plain(**each["value"]) for each in told["attributes"]},
+        "status": {"code": 0},
+    }
+
+
+def test_a_dump_of_spans_is_the_same_run_as_the_request_that_they_make(tmp_path: Path) -> None:
+    (tmp_path / "dump.json").write_text(json.dumps([dumped(each) for each in ai_sdk()]))
+    with (
+        closing(open_source(tmp_path / "dump.json")) as one,
+        closing(open_source(written(tmp_path, request(ai_sdk())))) as two,
+    ):
+        assert one.steps(TRACE) == two.steps(TRACE)
+        assert one.calls(TRACE, 1) == two.calls(TRACE, 1)
+        assert one.state(TRACE, 2) == two.state(TRACE, 2)
+
+
+def observed(number: int, kind: str, name: str, seconds: tuple[int, int], given: Any, came: Any, **more: Any) -> Any:
+    first, last = (f"2026-03-02T10:00:0{second}.000Z" for second in seconds)
+    texts = {"input": json.dumps(given), "output": json.dumps(json.dumps(came))}
+    return {"id": str(number), "type": kind, "name": name, "startTime": first, "endTime": last, **texts, **more}
+
+
+def test_an_exported_trace_of_langfuse_is_a_run(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "times", "arguments": '{"a": 17, "b": 3}'}}
+    user = {"role": "user", "content": ASKED}
+    asked = {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": [call]}}
+    tools = {"role": "tool", "content": {"type": "function", "function": {"name": "times"}}}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "51"}
+    usage = {"usageDetails": {"input": 20, "output": 6}, "costDetails": {"total": 0.25}, "model": "gpt-4o"}
+    inside = {"parentObservationId": "1"}
+    spans = [
+        observed(3, "GENERATION", "ChatOpenAI", (3, 5), [user, asked, result, tools], SAID_PLAIN, **usage, **inside),
+        observed(2, "GENERATION", "ChatOpenAI", (0, 2), [user, tools], asked, **usage, **inside),
+        observed(4, "SPAN", "times", (2, 3), {"a": 17}, "51", **inside),
+        observed(1, "SPAN", "LangGraph", (0, 5), {}, {}),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"trace": {"id": "t1", "name": "sums"}, "observations": spans}))
+    with closing(open_source(path)) as source:
+        (run,) = source.runs()
+        model, tool = source.calls("t1", 1)
+        assert (run.status, run.tokens_in, run.cost_usd, run.facts.title) == ("succeeded", 40, 0.5, "sums")
+        assert model.args == {"messages": [user]}
+        assert (tool.name, tool.args, tool.result) == ("times", {"a": 17, "b": 3}, "51")
+        assert [step.name for step in source.steps("t1")] == ["times", "answer"]
+        check_source(source)
+
+
+@pytest.mark.parametrize("kind", ["TOOL", "AGENT"])
+def test_tools_and_agents_of_langfuse_and_what_failed(tmp_path: Path, kind: str) -> None:
+    failed = {"level": "ERROR", "statusMessage": "no such city"}
+    only = observed(1, kind, "weather", (0, 1), {"input": {"city": "Rome"}}, None, **failed)
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"trace": {"id": "t1"}, "observations": [only]}))
+    with closing(open_source(path)) as source:
+        (run,) = source.runs()
+        assert (run.status, run.error.message) == ("failed", "no such city")
+        calls = source.calls("t1", 1)
+        assert [(call.name, call.args, call.status) for call in calls] == (
+            [("weather", {"city": "Rome"}, "error")] if kind == "TOOL" else []
+        )

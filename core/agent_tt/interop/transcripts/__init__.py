@@ -10,7 +10,9 @@ absent. Nothing that a file names is opened, imported or called.
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
-| `otlp` | traces of OpenTelemetry in JSON, by three conventions |
+| `spans` | traces: what spans stand for, whoever kept them |
+| `otlp` | traces of OpenTelemetry in JSON, by four conventions |
+| `langfuse` | traces that Langfuse exports |
 | `claude_code` | sessions of Claude Code |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |

@@ -50,7 +50,7 @@ FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
     {
         name: f"{_OURS}.{name}:read_{name}"
-        for name in ("otlp", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "chat")
+        for name in ("otlp", "langfuse", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "chat")
     },
     _accepted,
 )
