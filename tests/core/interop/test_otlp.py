@@ -280,7 +280,7 @@ def dumped(told: dict[str, Any]) -> dict[str, Any]:
     def pair(nanos: str) -> list[int]:
         return [*divmod(int(nanos), 10**9)]
 
-    def plain(stringValue: str = "", intValue: str | None = None) -> object:  # noqa: N803  as OTLP spells them
+    def plain(stringValue: str = "", intValue: str | None = None) -> object:
         return stringValue if intValue is None else int(intValue)
 
     return {
