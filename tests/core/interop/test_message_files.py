@@ -248,12 +248,67 @@ def test_a_trajectory_of_mini_swe_agent_joins_actions_and_results(tmp_path: Path
         assert len(source.state("m", 1)["messages"]) == 4
 
 
+def acted(number: int, action: str, args: dict[str, Any], source: str = "agent", **more: Any) -> dict[str, Any]:
+    stamp = f"2026-03-02T10:00:{number:02}.000000"
+    return {"id": number, "timestamp": stamp, "source": source, "action": action, "args": args, **more}
+
+
+def came(number: int, cause: int, words: str, **more: Any) -> dict[str, Any]:
+    stamp = f"2026-03-02T10:00:{number:02}.000000"
+    return {"id": number, "timestamp": stamp, "cause": cause, "observation": "run", "content": words, **more}
+
+
+def test_a_stream_of_openhands_joins_actions_of_one_answer_and_what_came_of_them(tmp_path: Path) -> None:
+    calls = [CALL | {"id": key} for key in ("c1", "c2")]
+    said = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": calls}}]}
+    response = {"id": "r1", "model": "gpt-4o", **said, "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
+    of_call = [{"tool_call_metadata": {"tool_call_id": key, "model_response": response}} for key in ("c1", "c2")]
+    events = [
+        acted(0, "message", {"content": "Look."}, "user"),
+        acted(1, "run", {"command": "a"}, **of_call[0]),
+        acted(2, "run", {"command": "b"}, **of_call[1]),
+        came(3, 2, "no", extras={"metadata": {"exit_code": 1}}),
+        came(4, 1, "yes"),
+        {"id": 5, "observation": "agent_state_changed", "content": "", "extras": {"agent_state": "finished"}},
+        acted(6, "message", {"content": "Done."}),
+    ]
+    with closing(open_source(written(tmp_path, events, "stream.json"))) as source:
+        (run,) = source.runs()
+        first, second = source.steps("stream")
+        model, one, two = source.calls("stream", 1)
+        assert (run.tokens_in, run.tokens_out, run.model.model) == (9, 4, "gpt-4o")
+        assert (first.name, second.decision) == ("times ×2", "Done.")
+        assert model.args == {"messages": [{"role": "user", "content": "Look."}]}
+        assert [(call.status, call.result) for call in (one, two)] == [("ok", "yes"), ("error", None)]
+        assert first.facts.raw_entries[-1]["extras"] == {"agent_state": "finished"}
+        check_source(source)
+
+
+def test_a_result_of_openhands_resolver_is_read_without_answers_and_ids(tmp_path: Path) -> None:
+    history = [
+        {"action": "message", "content": "Fix it."},
+        {"action": "run", "command": "ls", "thought": "I will look."},
+        {"observation": "run", "command": "ls", "content": "a.py", "exit_code": 0},
+        {"action": "finish", "outputs": {}, "thought": "Fixed."},
+    ]
+    path = tmp_path / "out.jsonl"
+    rows = [{"issue": {"number": 5}, "history": history, "error": None}, {"history": history, "error": "stuck"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with closing(open_source(path)) as source:
+        assert [(run.id, run.status) for run in source.runs()] == [("out-1", "unknown"), ("out-2", "failed")]
+        assert shown(source)[0] == (("run", ({"command": "ls"}, "a.py")), ("answer",))
+        assert [step.decision for step in source.steps("out-1")] == ["I will look.", "Fixed."]
+        assert source.run("out-1").tokens_in is None
+        check_source(source)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "an empty file"),
         ("{}", "a JSON file"),
         ("[1, 2]", "a JSON file"),
+        ('{"a": 1}\n{"a": 2}\n', "a JSON file,"),
         ('{"a": [1,\n2', "a damaged JSON file (it breaks at line 2"),
         ("[" * 100_000, "a damaged JSON file"),
         ('{"role": "user"', "a damaged JSON file"),

@@ -130,6 +130,27 @@ def of_spans(path: Path) -> Counts:
     return {"runs": len(traces)} | found
 
 
+def of_events(path: Path) -> Counts:
+    """Of OpenHands: answers by their ids, or actions where none names one."""
+    found: Counter[str] = Counter()
+    for line in path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]:
+        whole = json.loads(line)
+        events = whole if isinstance(whole, list) else whole["history"]
+        responses = {}
+        for number, event in enumerate(events):
+            response = event.get("tool_call_metadata", {}).get("model_response")
+            is_agents = event.get("source", "agent") == "agent" and "action" in event and number > 0
+            if is_agents:
+                responses[response["id"] if response else number] = response
+            found["tool"] += is_agents and event["action"] not in ("message", "finish")
+            found["tool errors"] += event.get("observation") == "run" and event.get("success") is False
+        found["runs"] += 1
+        found["llm"] += len(responses)
+        usages = [response["usage"] for response in responses.values() if response]
+        found["tokens"] += sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in usages)
+    return dict(found)
+
+
 def loaded(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -144,6 +165,7 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "mini_swe_agent/v1*.json": of_mini,
     "mini_swe_agent/github*.json": lambda path: of_messages(loaded(path)),
     "atif/*.json": of_atif,
+    "openhands/*": of_events,
     "otlp/*[!s].json": of_spans,
     "otlp/*.jsonl": of_spans,
 }

@@ -18,4 +18,5 @@ absent. Nothing that a file names is opened, imported or called.
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
 | `mini_swe_agent` | trajectories of mini-swe-agent |
+| `openhands` | event streams of OpenHands |
 """

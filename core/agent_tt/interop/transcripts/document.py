@@ -85,10 +85,12 @@ def read_document(path: Path) -> Document | None:
 
 
 def flaw_of(path: Path) -> str:
-    """Why a file is no JSON, `it breaks at line 3: …`; empty where it is. Of lines it is the first that is none."""
+    """Why a file is no JSON, `it breaks at line 3: …`; empty where it is, or where most of its lines are."""
     try:
         orjson.loads(path.read_bytes().strip(_BLANK))
     except orjson.JSONDecodeError as error:
+        if read_document(path) is not None:  # of lines, each of them JSON
+            return ""
         return f"it breaks at line {error.lineno}, column {error.colno}: {error.msg}"
     except OSError:
         return ""

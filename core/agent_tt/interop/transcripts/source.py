@@ -46,12 +46,12 @@ def _accepted(found: object) -> Format:
 
 
 _OURS: Final = "agent_tt.interop.transcripts"
+_NAMES: Final = (
+    "otlp", "langfuse", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "openhands", "chat",
+)  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
-    {
-        name: f"{_OURS}.{name}:read_{name}"
-        for name in ("otlp", "langfuse", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "chat")
-    },
+    {name: f"{_OURS}.{name}:read_{name}" for name in _NAMES},
     _accepted,
 )
 """Formats of JSON files, the most particular first: what is merely a list of messages is asked last."""
