@@ -206,7 +206,7 @@ class Checkpointer(AsyncMethods):
         said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
         parent = names.get("checkpoint_id")
         saved = saved_checkpoint(namespace, parent, cast("Mapping[str, object]", checkpoint), said, self._kept)
-        self._threads.write(str(names["thread_id"]), lambda thread: thread.put(saved))
+        self._threads.write(str(names["thread_id"]), lambda thread: thread.put(saved), checkpoint=saved.id)
         return _config(names["thread_id"], namespace, checkpoint["id"])
 
     def put_writes(
@@ -226,7 +226,9 @@ class Checkpointer(AsyncMethods):
             for at, (channel, value) in enumerate(writes)
         ]
         place = names.get("checkpoint_ns", ""), str(names["checkpoint_id"])
-        self._threads.write(str(names["thread_id"]), lambda thread: thread.put_writes(*place, kept), gather=True)
+        self._threads.write(
+            str(names["thread_id"]), lambda thread: thread.put_writes(*place, kept), checkpoint=place[1], gather=True
+        )
 
     def delete_thread(self, thread_id: str) -> None:
         """Take a thread away, with all its branches."""

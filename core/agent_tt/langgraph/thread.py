@@ -186,7 +186,7 @@ class Thread:
                     writes = [replace(write, value=write.given(channels), found=None) for write in writes]
                 except Damaged as error:
                     raise self._damaged(entry, error) from error
-            host = shown.host(extra)
+            host = StepFacts(extra).graph_checkpoint_id
             return Saved(entry.namespace, entry.id, entry.parent, state(entry, entry.step), extra, writes, host)
 
         return read

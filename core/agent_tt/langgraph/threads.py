@@ -32,11 +32,13 @@ class _Asked:
 
     Attributes:
         write: writes it.
+        checkpoint: the checkpoint that it is, or that it is on top of; ids grow with time.
         is_done: whether it is in the file.
         is_alone: whether a transaction failed that it was a part of.
     """
 
     write: Callable[[Thread], None]
+    checkpoint: str
     is_done: bool = False
     is_alone: bool = False
 
@@ -70,7 +72,7 @@ class Threads:
                 thread.refresh()
             yield thread
 
-    def write(self, thread_id: str, write: Callable[[Thread], None], *, gather: bool = False) -> None:
+    def write(self, thread_id: str, write: Callable[[Thread], None], *, checkpoint: str, gather: bool = False) -> None:
         """Write to a thread, durably; all that is asked for at the same time is one transaction.
 
         What the tasks of a superstep wrote and the checkpoint that came of it are, as a rule, for LangGraph saves both
@@ -79,9 +81,11 @@ class Threads:
         Args:
             thread_id: the thread.
             write: writes to it, each time as if for the first time: where one fails, each is done by itself.
+            checkpoint: the checkpoint that it is, or that it is on top of. What is written together is written in the
+                order of these, whichever of LangGraph's threads was first.
             gather: whether to wait a moment for more.
         """
-        asked = _Asked(write)
+        asked = _Asked(write, checkpoint)
         with self._gate:
             self._asked.setdefault(thread_id, []).append(asked)
         if gather:
@@ -114,7 +118,7 @@ class Threads:
 
     def _take(self, thread_id: str) -> list[_Asked]:
         with self._gate:
-            return self._asked.pop(thread_id, [])
+            return sorted(self._asked.pop(thread_id, []), key=lambda asked: asked.checkpoint)
 
     def ids(self) -> list[str]:
         """List the ids of all threads, the oldest thread first."""

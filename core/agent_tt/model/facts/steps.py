@@ -51,6 +51,14 @@ class StepFacts(Facts):
     )
 
     @property
+    def graph_checkpoint_id(self) -> str | None:
+        """Of a subgraph's checkpoint that our checkpointer kept: the checkpoint of the whole graph that it ran from."""
+        said = self.checkpoint_metadata
+        parents = said.get("parents") if isinstance(said, dict) else None
+        found = parents.get("") if isinstance(parents, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
     def is_edit(self) -> bool:
         """Whether no node of a graph made it: the state was edited, or copied, with LangGraph's `update_state`."""
         return self.source in ("update", "fork")
