@@ -10,6 +10,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.results import read_results
+from agent_tt.golden.rule import in_one_line
 from agent_tt.golden.running import results_path
 from agent_tt_tui.status import verdict_glyph
 from agent_tt_tui.text import clean
@@ -154,9 +155,9 @@ def detail_lines(
         glyphs: The glyphs.
     """
     more = glyphs.cut
-    if test.first:
+    if reason := _reason(test):
         role: PieceRole = "failed_text" if test.state == "failed" else "changed_mark"
-        yield from wrap_text(test.first, columns, role, more, limit=_LONGEST)
+        yield from wrap_text(reason, columns, role, more, limit=_LONGEST)
         yield ()
     if test.is_changed:
         yield from wrap([("its rules were changed since it was run: r runs it again", "note")], columns)
@@ -175,6 +176,16 @@ def detail_lines(
         yield ()
         said = "what it asks has no recording: fork or record a run that asks it, and keep that with t"
         yield from wrap([(said, "note")], columns)
+
+
+def _reason(test: KeptTest) -> str:
+    """Why it does not pass; without what the rules below say themselves."""
+    reason = test.first
+    for verdict in test.last.rules if test.last is not None else ():
+        rule = in_one_line(verdict.sentence, verdict.said, verdict.step)
+        if verdict.verdict != "passed" and (reason == rule or reason.endswith(f": {rule}")):
+            return reason.removesuffix(rule).removesuffix(": ")
+    return reason
 
 
 def _verdict(verdict: KeptVerdict, columns: int, glyphs: Glyphs) -> Iterator[tuple[Piece, ...]]:
