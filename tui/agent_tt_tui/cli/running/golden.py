@@ -10,7 +10,7 @@ import click
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.running.golden_text import asked_and_saved, mark, result_line, tell_result
+from agent_tt_tui.cli.running.golden_text import mark, result_line, tell_result
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted, short_path
 
@@ -235,6 +235,7 @@ def watch(options: Options, paths: tuple[Path, ...], timeout: float | None, *, l
     from threading import Event
 
     from agent_tt.golden.watching import Began, Ended, Saved, watch_goldens
+    from agent_tt_tui.viewmodel.golden.watched import asked_and_saved
 
     terminal, stop = options.terminal(), Event()
     store = options.store_path() if options.store is not None else None
@@ -245,7 +246,8 @@ def watch(options: Options, paths: tuple[Path, ...], timeout: float | None, *, l
             elif isinstance(event, Ended):
                 tell_result(terminal, event.result, event.change)
                 if event.result.live is not None:
-                    terminal.line("  ", Cell(terminal.safe(asked_and_saved(event.result.live)), "muted"))
+                    said = asked_and_saved([event.result.live], terminal.glyphs.times)
+                    terminal.line("  ", Cell(terminal.safe(said), "muted"))
             elif isinstance(event, Saved):
                 files = ", ".join(short_path(file) for file in event.files)
                 terminal.line(Cell(f"{terminal.safe(files)} was saved", "muted"))

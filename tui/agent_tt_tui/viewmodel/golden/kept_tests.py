@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
 
-__all__ = ["VERDICT_ROLES", "KeptTest", "State", "check_recording", "detail_lines", "list_tests", "with_results"]
+__all__ = [
+    "VERDICT_ROLES",
+    "KeptTest",
+    "State",
+    "check_recording",
+    "detail_lines",
+    "list_tests",
+    "standing",
+    "with_results",
+]
 
 State: TypeAlias = "Literal['passed', 'failed', 'unknown', 'new', 'waiting', 'running']"
 """How a test stands: what came of it last, or why there is nothing: it is `new`, or cannot be run (`unknown`)."""
@@ -97,6 +106,16 @@ class KeptTest:
         if last is None or last.now is None:
             return ""
         return shlex.join(["agent-tt", "compare", last.kept, last.now.id, "--store", str(last.store)])
+
+
+def standing(states: Sequence[State]) -> list[tuple[Verdict, str]]:
+    """How many tests failed, could not be run, and passed, each in words where there is one; the worst comes first."""
+    counts: tuple[tuple[Verdict, str], ...] = (
+        ("failed", "failed"),
+        ("unknown", "could not be run or judged"),
+        ("passed", f"of {len(states)} passed"),
+    )
+    return [(verdict, f"{states.count(verdict)} {words}") for verdict, words in counts if verdict in states]
 
 
 def list_tests(folder: Path) -> list[KeptTest]:
