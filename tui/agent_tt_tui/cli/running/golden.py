@@ -78,7 +78,7 @@ def save(
     from agent_tt.golden.kinds import rule_from_text
     from agent_tt.golden.outside_rules import Verify
     from agent_tt.golden.proposing import propose, siblings_of_agent, try_rules
-    from agent_tt.golden.saving import save_golden
+    from agent_tt.golden.saving import save_golden, unredacted_in
 
     with options.source(run) as source:
         found = source.run(run)
@@ -95,7 +95,7 @@ def save(
                 )
         others = siblings_of_agent(source, found)
         tried = try_rules(source, chosen, others)
-        golden = None
+        golden, thread = None, unredacted_in(source, found)
         if not dry_run:
             name = name or found.name.replace("/", "-")
             golden = save_golden(source, found, out, name, chosen, agent=agent, replaces=replaces)
@@ -113,6 +113,9 @@ def save(
         terminal.line(Cell("Nothing was kept.", "muted"))
         return 0
     terminal.line(f"{terminal.safe(str(golden.path))} and {terminal.safe(golden.recording)}")
+    if thread is not None:
+        said = f"The thread {terminal.safe(thread)} is in the recording, and none of it is redacted: look at it first."
+        terminal.line(Cell(said, "changed"))
     terminal.line(Cell(f"agent-tt test {terminal.safe(str(golden.path))}", "strong"))
     return 0
 
