@@ -66,7 +66,10 @@ async def test_what_is_saved_breaks_and_is_mended_is_said_at_the_foot_of_every_s
         words(tmp_path, "one", "two", "three")
         await until(pilot, lambda: "mended" in foot(app))
         assert foot(app).rstrip().endswith("words.py was saved  ✓ asking is mended  1 of 1 passed")
-        await pilot.press("escape", "w")
+        await pilot.press("escape")
+        assert "asking is mended" in foot(app)
+        await until(pilot, lambda: app.screen.query_one(GoldenList).current.state == "passed")
+        await pilot.press("w")
         assert "tests are not watched any more" in screen_text(app)[-1]
         assert "watching" not in foot(app)
     assert server.asked == []
@@ -105,6 +108,19 @@ async def test_a_folder_whose_tests_are_gone_cannot_be_watched_and_the_foot_clai
         await pilot.press("w")
         await until(pilot, lambda: "no goldens to watch" in screen_text(app)[-1])
         assert "watching" not in foot(app)
+
+
+async def test_watching_can_be_ended_where_no_test_is_left(tmp_path):
+    app = AgentTT(lambda: GoldensScreen(tmp_path), look=Look())
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "no test is kept here yet" in "".join(screen_text(app)))
+        await pilot.press("w")
+        assert app.watched is None
+        app.watched = Watched()
+        await pilot.pause()
+        assert "watching" in foot(app)
+        await pilot.press("w")
+        assert app.watched is None
 
 
 def test_a_test_that_cannot_be_read_is_said_and_counts_as_neither():

@@ -95,8 +95,9 @@ def save(
                 )
         others = siblings_of_agent(source, found)
         tried = try_rules(source, chosen, others)
-        golden, thread = None, unredacted_in(source, found)
+        golden, thread = None, None
         if not dry_run:
+            thread = unredacted_in(source, found)
             name = name or found.name.replace("/", "-")
             golden = save_golden(source, found, out, name, chosen, agent=agent, replaces=replaces)
     if options.as_json:

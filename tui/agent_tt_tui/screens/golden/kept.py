@@ -174,6 +174,8 @@ class GoldensScreen(CommandScreen[None]):
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         test = self._test
+        if command_id in ("tests.watch", "tests.watch_live") and self._watched is not None:
+            return None  # ending it needs no test
         if command_id in _OF_TESTS and self._tests is None:
             return "the tests are being read"
         if command_id in _OF_TESTS and test is None:
