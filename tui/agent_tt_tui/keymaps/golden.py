@@ -64,7 +64,7 @@ TESTS = Context(
                     "tests.watch_live",
                     "watch_live",
                     ("W",),
-                    "The same, and calls that nothing recorded answers are made for real, where the policy lets them",
+                    "Watch so, and make calls for real that nothing recorded answers, where the policy lets them",
                 ),
                 Command(
                     "tests.failing_previous",
