@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.app import App
+from textual.reactive import reactive
 
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.help import CommandProvider, HelpScreen
 from agent_tt_tui.look import Look
-from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests
+from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests, WatchTests
 from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
 from agent_tt_tui.theme import DARK, LIGHT
+from agent_tt_tui.watching import Happened, watch_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from textual.screen import Screen
+
+    from agent_tt_tui.viewmodel.golden.watched import Watched
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +47,9 @@ class AgentTT(App[None]):
     CSS_PATH = "styles.tcss"
     COMMANDS: ClassVar = {CommandProvider}
 
+    watched: reactive[Watched | None] = reactive(None)
+    """How the tests stand that are watched; None where none are."""
+
     def __init__(
         self, first_screen: Callable[[], Screen[None]], *, look: Look | None = None, log_file: Path | None = None
     ) -> None:
@@ -55,6 +64,7 @@ class AgentTT(App[None]):
         """How everything is drawn."""
         self.forks = RunningForks()
         """What was started here and may still run."""
+        self._end_watch = threading.Event()
         super().__init__()
         self._first_screen = first_screen
         self._log_file = log_file
@@ -85,7 +95,8 @@ class AgentTT(App[None]):
         await self.push_screen(self._first_screen())
 
     def on_unmount(self) -> None:
-        """Close the log."""
+        """End what is watched, and close the log."""
+        self._end_watch.set()
         if self._log_handler is None:
             return
         for package in _LOGGED_PACKAGES:
@@ -112,6 +123,29 @@ class AgentTT(App[None]):
         from agent_tt_tui.screens.golden.kept import GoldensScreen
 
         self.push_screen(GoldensScreen())
+
+    @on(WatchTests)
+    def _watch_tests(self, message: WatchTests) -> None:
+        from agent_tt_tui.viewmodel.golden.watched import Watched
+
+        self._end_watch.set()
+        self.watched = None
+        if message.folder is None:
+            return
+        self._end_watch, self.watched = threading.Event(), Watched(message.live)
+        work = partial(watch_tests, message.folder, self._end_watch, self.post_message, live=message.live)
+        self.run_worker(work, group="watch", thread=True, exit_on_error=False)
+
+    @on(Happened)
+    def _tell_of_tests(self, message: Happened) -> None:
+        if message.watch is not self._end_watch or self.watched is None:
+            return
+        if message.event is not None:
+            self.watched = self.watched.after(message.event)
+            return
+        self.watched = None
+        if isinstance(self.screen, CommandScreen):
+            self.screen.say(message.problem, None)
 
     @on(ShowKeys)
     def _show_keys(self, message: ShowKeys) -> None:

@@ -51,6 +51,19 @@ class ShowTests(Message):
 
 
 @dataclass
+class WatchTests(Message):
+    """Tests are to be run again whenever a file that they run is saved.
+
+    Attributes:
+        folder: Where they are; None ends it.
+        live: Whether calls that nothing recorded answers are made for real, as far as the policy lets them.
+    """
+
+    folder: Path | None
+    live: bool = False
+
+
+@dataclass
 class ShowKeys(Message):
     """The keys of a screen are to be shown."""
 

@@ -23,6 +23,7 @@ __all__ = [
     "choice",
     "failed",
     "flag",
+    "in_one_line",
     "number",
     "passed",
     "text",
@@ -62,6 +63,12 @@ class Judgement:
             "differences": [each.to_json() for each in self.differences],
             "shown": list(self.shown),
         }
+
+
+def in_one_line(sentence: str, said: str, step: int | None) -> str:
+    """What a rule says of a run, after its sentence."""
+    at = "" if step is None else f" (step {step})"
+    return f"{sentence}: {said}{at}"
 
 
 def passed(said: str, step: int | None = None) -> Judgement:

@@ -19,6 +19,7 @@ from agent_tt.errors import AgentTTError, NotFound, RunNotFound, UsageError
 from agent_tt.golden.evidence import Evidence, Leave
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.results import keep_result
+from agent_tt.golden.rule import in_one_line
 from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
 from agent_tt.rerunning.kept_replays import ReplayStopped
@@ -121,20 +122,27 @@ class GoldenResult:
         if self.new_request is not None:
             step = "" if self.new_request.step is None else f" at step {self.new_request.step}"
             return f"asks what was not recorded{step}: {self.new_request.message}"
-        for verdict in ("failed", "unknown"):
-            for kept, judged in self.judgements:
-                if judged.verdict == verdict:
-                    at = "" if judged.step is None else f" (step {judged.step})"
-                    return f"{kept.rule.sentence}: {judged.said}{at}"
+        if self._telling is not None:
+            kept, judged = self._telling
+            return in_one_line(kept.rule.sentence, judged.said, judged.step)
         return "" if self.judgements else "no rule is on: nothing was judged"
 
+    @property
+    def _telling(self) -> tuple[KeptRule, Judgement] | None:
+        """The rule that says why it did not pass, where one does."""
+        if self.problem or self.new_request is not None:
+            return None
+        found = (each for verdict in ("failed", "unknown") for each in self.judgements if each[1].verdict == verdict)
+        return next(found, None)
+
     def lines(self) -> list[str]:
-        """Why it did not pass, for people: the first reason, each rule that failed, the command."""
+        """Why it did not pass, for people: the first reason, each other rule that failed, what differs, the command."""
         said = [self.first]
-        for kept, judged in self.judgements:
+        for each in self.judgements:
+            kept, judged = each
             if judged.verdict == "failed":
-                at = "" if judged.step is None else f" (step {judged.step})"
-                said.append(f"  {kept.rule.sentence}: {judged.said}{at}")
+                if each is not self._telling:
+                    said.append(f"  {in_one_line(kept.rule.sentence, judged.said, judged.step)}")
                 said += [f"    {line}" for line in judged.shown]
                 said += [
                     f"    {each.path}  {each.old or 'nothing'} → {each.new or 'nothing'}" for each in judged.differences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["PROGRAM_FACTS", "plan_golden", "save_golden"]
+__all__ = ["PROGRAM_FACTS", "plan_golden", "save_golden", "unredacted_in"]
 
 PROGRAM_FACTS: Final = (
     RunFacts.script,
@@ -56,6 +57,11 @@ def plan_golden(
         raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
     if run.status == "running":
         raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
+    if run.facts.langgraph_thread is not None:
+        raise UsageError(
+            f"{run.name} is a thread of LangGraph: its checkpoints were recorded, and no call that could be answered",
+            hint=f"Keep a fork of it: `agent-tt fork {shlex.quote(run.name)} --at 1 --agent module:graph` has calls.",
+        )
     if siblings := siblings_of(source, run):
         raise UsageError(
             f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
@@ -94,8 +100,8 @@ def save_golden(
 
     Raises:
         ReadOnlySource: the run lies in a file of another system.
-        UsageError: it still runs, names no program, is one of several of its script; the name is not one of a file,
-            or is taken.
+        UsageError: it still runs, names no program, is a thread that LangGraph's checkpointer kept, or one of several
+            of its script; the name is not one of a file, or is taken.
         Damaged: something of the run is.
     """
     planned = plan_golden(source, run, folder, name, rules, agent=agent, replaces=replaces)
@@ -108,6 +114,15 @@ def save_golden(
         raise UsageError(f"{golden.recording_path} cannot be written: {error}") from error
     write_golden(golden)
     return golden
+
+
+def unredacted_in(source: RunSource, run: Run) -> str | None:
+    """The name of the thread in the recording of a golden, of which nothing is redacted; None where there is none."""
+    while run.parent is not None:
+        run = source.run(run.parent)
+        if run.facts.langgraph_thread is not None:
+            return run.name
+    return None
 
 
 def _program(run: Run, folder: Path, agent: str | None) -> dict[str, object]:

@@ -73,6 +73,7 @@ def test_a_change_fails_by_its_own_rule_and_no_other(golden, tmp_path, changes, 
     result = tried(golden)
     assert (result.outcome, failing(result)) == ("failed", [broken])
     assert result.new_request is None
+    assert sum(result.first in line for line in result.lines()) == 1
     assert f"agent-tt compare {result.kept} {result.now}" in result.compare_command
 
 
@@ -88,6 +89,7 @@ def test_a_request_that_has_no_recording_is_not_answered_and_fails_with_its_step
     assert (result.outcome, failing(result)) == ("failed", [("tools", 2), ("never", 2)])
     assert (result.new_request.name, result.new_request.step) == ("refund", 2)
     assert "asks what was not recorded at step 2" in result.first
+    assert sum("refund" in line and "(step 2)" in line for line in result.lines()[1:]) == 2  # both rules
     unknown = {kept.rule.kind for kept, judged in result.judgements if judged.verdict == "unknown"}
     assert unknown == {"ends", "at_most", "answer"}
     (kept,) = kept_of(golden)

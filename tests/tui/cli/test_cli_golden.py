@@ -22,6 +22,7 @@ from agent_tt.golden.opened_run import OpenedRun
 from agent_tt.golden.running import GoldenResult
 from agent_tt.golden.watching import Began, Ended, Saved, Unread
 from agent_tt.model import Usage
+from agent_tt.model.facts import RunFacts
 from agent_tt.replaying.report import LiveCall, LivePart
 from agent_tt.sources import open_source
 
@@ -81,6 +82,13 @@ def test_the_fork_that_mends_an_agent_is_kept_and_its_first_version_fails_with_t
     (line,) = [line for line in tested.out.splitlines() if "agent-tt compare" in line]
     compared = command(*line.split()[1:])
     assert "diverged at 2" in compared.out
+
+
+def test_that_a_thread_in_the_recording_is_not_redacted_is_said_where_one_is(command, project):
+    assert "redacted" not in save(command).out
+    with closing(open_source(project / "runs.db")) as store:
+        store.set_metadata(store.run("refund-loop").id, RunFacts.langgraph_thread.entry("desk"))
+    assert "The thread refund-loop is in the recording, and none of it is redacted" in save(command, "--replace").out
 
 
 def test_a_rule_that_fails_is_named_with_its_step_and_difference(command, project):

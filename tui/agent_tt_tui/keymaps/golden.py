@@ -53,6 +53,20 @@ TESTS = Context(
                 Command("tests.run", "run", ("r",), "Run the test: the agent as it is now", footer="run", rank=20),
                 Command("tests.run_all", "run_all", ("R",), "Run all tests", footer="run all", rank=30),
                 Command(
+                    "tests.watch",
+                    "watch",
+                    ("w",),
+                    "Run tests again whenever a file that they run is saved; again: watch no more",
+                    footer="watch",
+                    rank=35,
+                ),
+                Command(
+                    "tests.watch_live",
+                    "watch_live",
+                    ("W",),
+                    "Watch so, and make calls for real that nothing recorded answers, where the policy lets them",
+                ),
+                Command(
                     "tests.failing_previous",
                     "failing(-1)",
                     ("{", "X"),

@@ -10,7 +10,7 @@ import click
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.running.golden_text import asked_and_saved, mark, result_line, tell_result
+from agent_tt_tui.cli.running.golden_text import mark, result_line, tell_result
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.format import counted, short_path
 
@@ -78,7 +78,7 @@ def save(
     from agent_tt.golden.kinds import rule_from_text
     from agent_tt.golden.outside_rules import Verify
     from agent_tt.golden.proposing import propose, siblings_of_agent, try_rules
-    from agent_tt.golden.saving import save_golden
+    from agent_tt.golden.saving import save_golden, unredacted_in
 
     with options.source(run) as source:
         found = source.run(run)
@@ -95,8 +95,9 @@ def save(
                 )
         others = siblings_of_agent(source, found)
         tried = try_rules(source, chosen, others)
-        golden = None
+        golden, thread = None, None
         if not dry_run:
+            thread = unredacted_in(source, found)
             name = name or found.name.replace("/", "-")
             golden = save_golden(source, found, out, name, chosen, agent=agent, replaces=replaces)
     if options.as_json:
@@ -113,6 +114,9 @@ def save(
         terminal.line(Cell("Nothing was kept.", "muted"))
         return 0
     terminal.line(f"{terminal.safe(str(golden.path))} and {terminal.safe(golden.recording)}")
+    if thread is not None:
+        said = f"The thread {terminal.safe(thread)} is in the recording, and none of it is redacted: look at it first."
+        terminal.line(Cell(said, "changed"))
     terminal.line(Cell(f"agent-tt test {terminal.safe(str(golden.path))}", "strong"))
     return 0
 
@@ -235,6 +239,7 @@ def watch(options: Options, paths: tuple[Path, ...], timeout: float | None, *, l
     from threading import Event
 
     from agent_tt.golden.watching import Began, Ended, Saved, watch_goldens
+    from agent_tt_tui.viewmodel.golden.watched import asked_and_saved
 
     terminal, stop = options.terminal(), Event()
     store = options.store_path() if options.store is not None else None
@@ -245,7 +250,8 @@ def watch(options: Options, paths: tuple[Path, ...], timeout: float | None, *, l
             elif isinstance(event, Ended):
                 tell_result(terminal, event.result, event.change)
                 if event.result.live is not None:
-                    terminal.line("  ", Cell(terminal.safe(asked_and_saved(event.result.live)), "muted"))
+                    said = asked_and_saved([event.result.live], terminal.glyphs.times)
+                    terminal.line("  ", Cell(terminal.safe(said), "muted"))
             elif isinstance(event, Saved):
                 files = ", ".join(short_path(file) for file in event.files)
                 terminal.line(Cell(f"{terminal.safe(files)} was saved", "muted"))

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui.cli.terminal import Cell, Role, Terminal
-from agent_tt_tui.format import cost, counted, total_tokens
 
 if TYPE_CHECKING:
     from agent_tt.golden.rule import Verdict
     from agent_tt.golden.running import GoldenResult
-    from agent_tt.replaying.report import LivePart
 
-__all__ = ["FOLDER", "asked_and_saved", "mark", "result_line", "tell_result"]
-
-FOLDER: Final = Path("tests/agents")
-"""Where goldens are kept unless something else is said."""
+__all__ = ["mark", "result_line", "tell_result"]
 
 _ROLES: Final[dict[Verdict, Role]] = {"passed": "well", "failed": "failed", "unknown": "changed"}
 
@@ -43,15 +36,3 @@ def tell_result(terminal: Terminal, result: GoldenResult, change: str = "") -> N
         return
     for line in result.lines()[1:]:
         terminal.line("  ", line[: len(line) - len(line.lstrip())], terminal.safe(line.lstrip()))
-
-
-def asked_and_saved(live: LivePart) -> str:
-    """What was made for real, and what was not: `asked search_docs 2×; saved 4 calls, 1,204 tokens, $0.002`."""
-    names = Counter(call.name for call in live.made)
-    asked = ", ".join(f"{name} {number}×" if number > 1 else name for name, number in names.items()) or "nothing"
-    saved = [counted(live.answered, "call")]
-    if (total := total_tokens(live.saved.tokens_in, live.saved.tokens_out)) is not None:
-        saved.append(f"{total:,} tokens")
-    if live.saved.cost_usd is not None:
-        saved.append(cost(live.saved.cost_usd))
-    return f"asked {asked}; saved {', '.join(saved)}"

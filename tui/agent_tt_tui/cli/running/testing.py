@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import AgentTTError, NotFound
+from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, write_json
-from agent_tt_tui.cli.running.golden_text import FOLDER, result_line, tell_result
+from agent_tt_tui.cli.running.golden_text import result_line, tell_result
 from agent_tt_tui.cli.running.recorded import recorded_options
 
 if TYPE_CHECKING:

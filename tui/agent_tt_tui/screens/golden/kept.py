@@ -16,14 +16,17 @@ from agent_tt.golden.golden_file import read_golden, write_golden
 from agent_tt.golden.header import FOLDER
 from agent_tt.golden.running import run_golden
 from agent_tt.golden.updating import accepting, with_accepted
+from agent_tt.golden.watching import Ended, Unread
 from agent_tt.sources import open_source
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.keymaps import TESTS
 from agent_tt_tui.look import look_of
+from agent_tt_tui.requests import WatchTests
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.compare.screen import CompareScreen
-from agent_tt_tui.viewmodel.golden.kept_tests import KeptTest, check_recording, list_tests, with_results
+from agent_tt_tui.status import verdict_glyph
+from agent_tt_tui.viewmodel.golden.kept_tests import KeptTest, check_recording, list_tests, standing, with_results
 from agent_tt_tui.widgets.golden.kept_list import GoldenColumns, GoldenDetail, GoldenList
 
 if TYPE_CHECKING:
@@ -33,11 +36,12 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.worker import Worker
 
-    from agent_tt.golden.rule import Rule
+    from agent_tt.golden.rule import Rule, Verdict
     from agent_tt.golden.running import GoldenResult
     from agent_tt.protocols import RunSource
     from agent_tt_tui.chrome import Tone
     from agent_tt_tui.lines import LineView
+    from agent_tt_tui.viewmodel.golden.watched import Watched
 
 _TICK_SECONDS: Final = 0.25
 _EMPTY: Final = "no test is kept here yet: t on a run keeps it as one"
@@ -48,7 +52,7 @@ class GoldensScreen(CommandScreen[None]):
 
     CONTEXT = TESTS
     AUTO_FOCUS = "GoldenList"
-    HELP = "The tests that are kept: r runs one, R runs all, enter opens the kept run and the new one."
+    HELP = "The tests that are kept: r runs one, R runs all, w when a file is saved; enter opens both runs."
 
     def __init__(self, folder: Path = FOLDER) -> None:
         """Show tests.
@@ -80,6 +84,7 @@ class GoldensScreen(CommandScreen[None]):
         self.query_one(PaneTitle).busy = "reading the tests"
         self.run_worker(self._read, group="read", thread=True, exit_on_error=False)
         self.set_interval(_TICK_SECONDS, self._tell_progress)
+        self.watch(self.app, "watched", self._follow_watch, init=False)
 
     def on_unmount(self) -> None:
         """Close the stores that were opened."""
@@ -135,24 +140,15 @@ class GoldensScreen(CommandScreen[None]):
         glyphs = look_of(self).glyphs
         where = f"tests in {self._folder}"
         under_way = sum(bool(each.under_way) for each in tests)
-        states = [each.state for each in tests]
-        counts = {
-            "failed": f"{states.count('failed')} failed",
-            "unknown": f"{states.count('unknown')} could not be run or judged",
-            "passed": f"{states.count('passed')} of {len(tests)} passed",
-        }
-        known = [words for state, words in counts.items() if state in states]
+        known = standing([each.state for each in tests])
         if under_way:
             return HeaderState("agent-tt", glyphs.still, f"running, {under_way} to go", "running", where)
         if not known:
             return HeaderState("agent-tt", cause=where)
-        worst = next(state for state in counts if state in states)
-        looks: dict[str, tuple[str, Tone]] = {
-            "failed": (glyphs.failed, "failed"),
-            "unknown": (glyphs.unknown, "muted"),
-            "passed": (glyphs.well, "well"),
-        }
-        return HeaderState("agent-tt", looks[worst][0], ", ".join(known), looks[worst][1], where)
+        worst = known[0][0]
+        tones: dict[Verdict, Tone] = {"failed": "failed", "unknown": "muted", "passed": "well"}
+        said = ", ".join(words for _, words in known)
+        return HeaderState("agent-tt", verdict_glyph(worst, glyphs), said, tones[worst], where)
 
     def _show_detail(self) -> None:
         test = self._test
@@ -178,6 +174,8 @@ class GoldensScreen(CommandScreen[None]):
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         test = self._test
+        if command_id in ("tests.watch", "tests.watch_live") and self._watched is not None:
+            return None  # ending it needs no test
         if command_id in _OF_TESTS and self._tests is None:
             return "the tests are being read"
         if command_id in _OF_TESTS and test is None:
@@ -224,9 +222,8 @@ class GoldensScreen(CommandScreen[None]):
             self.app.call_from_thread(self._begun, path)
             result = None
             try:
-                golden = read_golden(path)
-                result = run_golden(golden, cancelled=unwanted, progress=tell)
-                (test,) = with_results([KeptTest(path, golden, "" if result.kept else result.problem)])
+                result = run_golden(read_golden(path), cancelled=unwanted, progress=tell)
+                test = _with_result(result)
             except AgentTTError as error:
                 test = KeptTest(path, problem=error.message)
             if unwanted():
@@ -242,6 +239,56 @@ class GoldensScreen(CommandScreen[None]):
             self._fresh[test.path] = result
         self._tests = [test if each.path == test.path else each for each in self._tests or ()]
         self._draw()
+
+    # Watching.
+
+    @property
+    def _watched(self) -> Watched | None:
+        watched: Watched | None = getattr(self.app, "watched", None)
+        return watched
+
+    def action_watch(self) -> None:
+        """Run tests again whenever a file that they run is saved, or end that."""
+        if self._watched is None:
+            self.post_message(WatchTests(self._folder))
+        else:
+            self.post_message(WatchTests(None))
+            self.say("tests are not watched any more")
+
+    def action_watch_live(self) -> None:
+        """The same with calls made for real, once a person has said yes."""
+        if self._watched is not None:
+            self.action_watch()
+            return
+        question = (
+            "Whenever a file is saved, calls that nothing recorded answers will be made for real, as far as the"
+            " policy lets them: they may cost something. What writes, and a tool of which nobody says what it"
+            " does, is held back unless a rule says `live`. Watch?"
+        )
+        self.confirm("Watch", question, lambda: self.post_message(WatchTests(self._folder, live=True)))
+
+    def _follow_watch(self, watched: Watched | None) -> None:
+        """Show what came of a test that was watched, here as at the foot."""
+        latest = None if watched is None or self._tests is None else watched.latest
+        if isinstance(latest, Ended):
+            self.run_worker(partial(self._read_ended, latest.result), group="watch", thread=True, exit_on_error=False)
+        elif isinstance(latest, Unread):
+            self._change(latest.path, golden=None, problem=latest.problem)
+            self._draw()
+
+    def _read_ended(self, result: GoldenResult) -> None:
+        unwanted = _asking(get_current_worker())
+        try:
+            test = _with_result(result)
+        except AgentTTError as error:
+            test = KeptTest(result.golden.path, problem=error.message)
+        if not unwanted():
+            self.app.call_from_thread(self._ended_watched, test, result)
+
+    def _ended_watched(self, test: KeptTest, result: GoldenResult) -> None:
+        """Show it, whatever of that test runs here besides."""
+        here = next((each for each in self._tests or () if each.path == test.path), test)
+        self._ended(replace(test, under_way=here.under_way, answered=here.answered), result)
 
     def _tell_progress(self) -> None:
         running = next((each for each in self._tests or () if each.under_way == "running"), None)
@@ -357,7 +404,16 @@ class GoldensScreen(CommandScreen[None]):
         self.say("its rules were changed: r runs it again")
 
 
-_OF_TESTS: Final = frozenset({"list.choose", "tests.run", "tests.run_all", "tests.update", "tests.copy"})
+def _with_result(result: GoldenResult) -> KeptTest:
+    """A test that was just run, with what came of it."""
+    golden, problem = result.golden, "" if result.kept else result.problem
+    (test,) = with_results([KeptTest(golden.path, golden, problem)])
+    return test
+
+
+_OF_TESTS: Final = frozenset(
+    {"list.choose", "tests.run", "tests.run_all", "tests.watch", "tests.watch_live", "tests.update", "tests.copy"}
+)
 
 
 def _asking(worker: Worker[object]) -> Callable[[], bool]:

@@ -10,6 +10,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.results import read_results
+from agent_tt.golden.rule import in_one_line
 from agent_tt.golden.running import results_path
 from agent_tt_tui.status import verdict_glyph
 from agent_tt_tui.text import clean
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
 
-__all__ = ["VERDICT_ROLES", "KeptTest", "State", "check_recording", "detail_lines", "list_tests", "with_results"]
+__all__ = [
+    "VERDICT_ROLES",
+    "KeptTest",
+    "State",
+    "check_recording",
+    "detail_lines",
+    "list_tests",
+    "standing",
+    "with_results",
+]
 
 State: TypeAlias = "Literal['passed', 'failed', 'unknown', 'new', 'waiting', 'running']"
 """How a test stands: what came of it last, or why there is nothing: it is `new`, or cannot be run (`unknown`)."""
@@ -98,6 +108,16 @@ class KeptTest:
         return shlex.join(["agent-tt", "compare", last.kept, last.now.id, "--store", str(last.store)])
 
 
+def standing(states: Sequence[State]) -> list[tuple[Verdict, str]]:
+    """How many tests failed, could not be run, and passed, each in words where there is one; the worst comes first."""
+    counts: tuple[tuple[Verdict, str], ...] = (
+        ("failed", "failed"),
+        ("unknown", "could not be run or judged"),
+        ("passed", f"of {len(states)} passed"),
+    )
+    return [(verdict, f"{states.count(verdict)} {words}") for verdict, words in counts if verdict in states]
+
+
 def list_tests(folder: Path) -> list[KeptTest]:
     """The tests in a folder and all below; of recordings nothing is read. None where there is no such folder.
 
@@ -154,9 +174,9 @@ def detail_lines(
         glyphs: The glyphs.
     """
     more = glyphs.cut
-    if test.first:
+    if reason := _reason(test):
         role: PieceRole = "failed_text" if test.state == "failed" else "changed_mark"
-        yield from wrap_text(test.first, columns, role, more, limit=_LONGEST)
+        yield from wrap_text(reason, columns, role, more, limit=_LONGEST)
         yield ()
     if test.is_changed:
         yield from wrap([("its rules were changed since it was run: r runs it again", "note")], columns)
@@ -175,6 +195,16 @@ def detail_lines(
         yield ()
         said = "what it asks has no recording: fork or record a run that asks it, and keep that with t"
         yield from wrap([(said, "note")], columns)
+
+
+def _reason(test: KeptTest) -> str:
+    """Why it does not pass; without what the rules below say themselves."""
+    reason = test.first
+    for verdict in test.last.rules if test.last is not None else ():
+        rule = in_one_line(verdict.sentence, verdict.said, verdict.step)
+        if verdict.verdict != "passed" and (reason == rule or reason.endswith(f": {rule}")):
+            return reason.removesuffix(rule).removesuffix(": ")
+    return reason
 
 
 def _verdict(verdict: KeptVerdict, columns: int, glyphs: Glyphs) -> Iterator[tuple[Piece, ...]]:
