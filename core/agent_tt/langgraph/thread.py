@@ -57,7 +57,7 @@ class Thread:
         self.id = thread_id
         self._store = store
         self.run_id = id_of("langgraph thread", thread_id)
-        self._is_open = False
+        self._is_open = self._are_over = False
         self._forget()
 
     def _forget(self) -> None:
@@ -214,7 +214,7 @@ class Thread:
             self._forget()  # it may be ahead of the file
             raise
         finally:
-            self._is_open = False
+            self._is_open = self._are_over = False
         # A transaction without a change is no commit: the next number may then be somebody else's.
         self._left_at = version + 1 if version is not None and self._has_written else None
         self._version = None
@@ -320,6 +320,7 @@ class Thread:
             are_over: whoever made them is gone: none of them runs.
         """
         with self.whole():
+            self._are_over = are_over
             at_us: int | None = None
             for saved in others:
                 at_us = shown.time_us(StepFacts(saved.extra).checkpoint_ts) or at_us
@@ -328,6 +329,7 @@ class Thread:
             if are_over:
                 with as_if(at_us, None) if at_us is not None else nullcontext():
                     self.interrupt()
+                self._are_over = False
 
     def remove(self) -> None:
         """Take the thread away."""
@@ -450,7 +452,8 @@ class Thread:
             status = "unknown"
         run = self._runs[entry.run]
         if run.status != status:
-            self._writer(entry.run).set_status(status)
+            if not (status == "running" and self._are_over):  # then it is interrupted when all of them are there
+                self._writer(entry.run).set_status(status)
             run.status = status
 
 

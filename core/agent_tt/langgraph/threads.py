@@ -72,6 +72,18 @@ class Threads:
                 thread.refresh()
             yield thread
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is written to threads while the block lasts is one transaction: all of it, or nothing."""
+        with self.lock:
+            try:
+                with self.store.database.as_one():
+                    yield
+            except BaseException:
+                self._known.clear()  # they may be ahead of the file
+                raise
+            self.store.database.checkpoint("FULL")  # it is due after so many commits, each of which was small
+
     def write(self, thread_id: str, write: Callable[[Thread], None], *, checkpoint: str, gather: bool = False) -> None:
         """Write to a thread, durably; all that is asked for at the same time is one transaction.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.carried import Carried
 from agent_tt.codec.wire import TYPE
 from agent_tt.errors import AgentTTError
 from agent_tt.history.payloads.damage import find_placeholder
@@ -53,15 +54,23 @@ def unread_in(
 
 
 def _with_damaged_calls(source: RunSource, run: Run, shared: int, known: Collection[int]) -> Iterator[int]:
+    whole: Carried[bool] = Carried()
     for step in source.steps(run.id, shared + 1):
-        if step.calls and step.number not in known and any(map(is_damaged, source.calls(run.id, step.number))):
-            yield step.number
+        if step.calls and step.number not in known:
+            whole.begin(step.lane)
+            if any(is_damaged(call, whole) for call in source.calls(run.id, step.number)):
+                yield step.number
 
 
-def is_damaged(call: Call) -> bool:
-    """Whether a call, or what it carried, is not as it was recorded."""
+def is_damaged(call: Call, whole: Carried[bool] | None = None) -> bool:
+    """Whether a call, or what it carried, is not as it was recorded.
+
+    Args:
+        call: the call.
+        whole: objects of calls that were looked at before, see `find_placeholder`.
+    """
     held = (call.args, call.result, None if call.error is None else call.error.value)
-    return call.damaged is not None or any(find_placeholder(value) is not None for value in held)
+    return call.damaged is not None or any(find_placeholder(value, whole) is not None for value in held)
 
 
 def is_closed(value: Wire) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.carried import leading
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, Wire, is_envelope
 from agent_tt.errors import CorruptDelta
@@ -61,7 +62,9 @@ def diff_into(old: Wire, new: Wire, path: Path, ops: list[Op]) -> None:
             diff_into(old[VALUE], new[VALUE], (*path, VALUE), ops)
             return
     elif type(old) is list and type(new) is list:
-        list_diff_into(list(map(tlv, old)), list(map(tlv, new)), old.__getitem__, new, path, ops)
+        start = leading(old, new)
+        old, new = old[start:], new[start:]
+        list_diff_into(list(map(tlv, old)), list(map(tlv, new)), old.__getitem__, new, path, ops, start)
         return
     elif type(old) is str and type(new) is str:
         ops.append(text_diff(old, new, path))

@@ -48,6 +48,11 @@ class Document:
         """How its values are written."""
         return frozenset(encoding for encoding, _ in ([self.body] if self.channels is None else self.channels.values()))
 
+    @property
+    def size(self) -> int:
+        """How many bytes it takes, with the values beside it."""
+        return sum(len(data) for _, data in (self.body, *(self.channels or {}).values()) if data is not None)
+
     def unpacked(self) -> object:
         """The checkpoint as plain data with `Extension`s and `Constructor`s in it, or one `Sealed`.
 

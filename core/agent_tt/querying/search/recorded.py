@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from agent_tt.codec.carried import Carried
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
@@ -23,6 +24,7 @@ from agent_tt.history.changes.ops import op_path
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.texts import texts
 from agent_tt.querying.unread import is_damaged
+from agent_tt.redaction.values import Redactor
 from agent_tt.store import ingest_filter
 from agent_tt.store.rows.columns import sound
 
@@ -159,6 +161,8 @@ class RunTexts:
         self._parent = _forked_from(source, run)
         self._is_ours = source.capabilities.redacted
         self._before: tuple[int, Wire] | None = None
+        self._redactor = Redactor()
+        self._whole: Carried[bool] = Carried()
         self.first = (run.fork_step or 0) if self._parent else 0
         self.first_order = _EDITED if self._parent else 0
         begin = self.first if start is None else start
@@ -192,8 +196,10 @@ class RunTexts:
             found.append(Text(_BARE["decision"], self._clean(step.decision)))
         settled = step.status in ("ok", "error")
         self.requests = []
+        self._redactor.begin(step.lane)
+        self._whole.begin(step.lane)
         for call in self._calls(step):
-            if is_damaged(call):
+            if is_damaged(call, self._whole):
                 self.damaged.add(step.number)
             settled = settled and call.status != "pending"
             found += self._call_texts(call, len(found))
@@ -216,7 +222,7 @@ class RunTexts:
     def _call_texts(self, call: Call, order: int) -> Iterator[Text]:
         yield Text(_BARE["call"], self._clean(call.name), call=call.number)
         if not self._is_ours:
-            call = replace(call, args=ingest_filter.admit(call.args), result=ingest_filter.admit(call.result))
+            call = replace(call, args=self._redactor.redact(call.args), result=self._redactor.redact(call.result))
         asked: Wire = None
         kept: dict[str, int] = {}
         if call.kind == "llm":
@@ -251,7 +257,7 @@ class RunTexts:
                 _raise_passing(error)
                 continue
             if found is not None:
-                asked[key] = (at, number), found.args if self._is_ours else ingest_filter.admit(found.args)
+                asked[key] = (at, number), found.args if self._is_ours else self._redactor.redact(found.args)
         return asked
 
     def _error_texts(self, error: ErrorInfo | None, call: int | None) -> Iterator[Text]:
@@ -298,7 +304,7 @@ class RunTexts:
         return None, diff(old, state)
 
     def _clean_state(self, step: int) -> Wire:
-        return ingest_filter.admit(self._source.cursor(self._run_id, step).state)
+        return self._redactor.redact(self._source.cursor(self._run_id, step).state)
 
 
 def _asker(call: Call) -> str:

@@ -200,12 +200,16 @@ class Database(HistoryRows):
     def as_one(self) -> Iterator[Transaction]:
         """Everything that this thread writes while the block lasts is one transaction: all of it, or nothing.
 
-        What remembers rows beside the file (the writer of a run) must be thrown away where the block raises.
+        Within another such block it is a part of that. What remembers rows beside the file (the writer of a run) must
+        be thrown away where the block raises.
 
         Raises:
             As `transaction`.
         """
         with self.transaction() as tx:
+            if self.whole is not None:
+                yield tx
+                return
             self.whole, self.is_broken = tx, False
             try:
                 yield tx
