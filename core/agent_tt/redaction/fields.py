@@ -67,7 +67,7 @@ class _Fields:
         self._before = {hint: [] for hint in self.hints}
         for words in self._fields:
             self._before[words[-1]].append(frozenset(words[:-1]))
-        self._words_in = _search_for({word for words in self._fields for word in words})
+        self._words_in = _search_for(set(self.hints))
 
     def __bool__(self) -> bool:
         return bool(self._fields)
@@ -81,7 +81,11 @@ class _Fields:
         if not self._fields:
             return []
         held = self._words_in(lower)
-        return [hint for hint, before in self._before.items() if hint in held and any(map(held.issuperset, before))]
+        return [
+            hint
+            for hint, before in self._before.items()
+            if hint in held and any(all(word in lower for word in words) for words in before)
+        ]
 
     def mean(self, words: tuple[str, ...]) -> bool:
         """Whether a name that consists of these words is one of them."""
