@@ -19,6 +19,9 @@ import agent_tt
 from agent_tt.comparing.values.state_diff import diff_states
 from agent_tt.errors import IsRunning, Refused, StepNotFound, UsageError
 from agent_tt.forking.checks import check_step
+from agent_tt.golden.evidence import Evidence
+from agent_tt.golden.opened_run import OpenedSteps
+from agent_tt.golden.value_rules import State
 from agent_tt.model import NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.runs import AgentCode
@@ -262,3 +265,18 @@ def test_a_kill_at_any_moment_leaves_the_states_as_before_or_without_the_dropped
         assert (_all_of(path), _problems(path)) == (without, [])
     assert outcomes[0] is True
     assert outcomes[-1] is False
+
+
+def test_a_rule_about_a_state_that_is_not_kept_is_unknown_and_a_test_cannot_read_it(tmp_path: Path):
+    path = tmp_path / "runs.db"
+    _family(path)
+    _drop(path, "desk", 3)
+    with closing(open_store(path)) as store:
+        run = store.run("desk")
+        for step, verdict in ((2, "passed"), (3, "unknown")):
+            rule = State("now", step=step, equals='"word2xyzzy"')
+            assert rule.judge(Evidence(store, run)).verdict == verdict
+        steps = OpenedSteps(store, run)
+        assert steps[2].state["now"] == "word2xyzzy"
+        with pytest.raises(StepNotFound, match="no checkpoint is kept of step 3"):
+            assert steps[3].state

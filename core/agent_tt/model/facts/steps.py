@@ -52,11 +52,6 @@ class StepFacts(Facts):
     )
 
     @property
-    def is_unkept(self) -> bool:
-        """Whether no checkpoint of it is kept: none was taken, or it was dropped."""
-        return self.without_checkpoint or self.state_dropped is not None
-
-    @property
     def is_edit(self) -> bool:
         """Whether no node of a graph made it: the state was edited, or copied, with LangGraph's `update_state`."""
         return self.source in ("update", "fork")

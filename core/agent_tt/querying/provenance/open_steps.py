@@ -67,7 +67,7 @@ def _is_beside(step: Step, own: Step, since: int, until: int) -> bool:
     """Whether a step was open on the state of another one of another lane at some time between two."""
     if step.number == own.number or step.track != own.track or step.started_us is None:
         return False
-    if step.lane == own.lane and not step.facts.is_unkept:
+    if step.lane == own.lane and not step.is_unkept:
         return False
     return step.started_us < until and (step.ended_us is None or step.ended_us > since)
 
@@ -82,7 +82,7 @@ def value_link(wrote: int, writers: Mapping[int, Step | None], origin: Origin | 
     likely = first
     if origin is not None and not origin.others:
         likely = writers.get(origin.call.step) or first
-    unkept = [each for each in writers.values() if each is not None and each.facts.is_unkept]
+    unkept = [each for each in writers.values() if each is not None and each.is_unkept]
     others = [each for each in writers.values() if each is not None and each.number != likely.number]
     names = ", ".join(f"{each.number} {each.name}" for each in others)
     if origin is not None and not origin.others and origin.call.step == likely.number:

@@ -25,7 +25,7 @@ def name_of(step: Step) -> str:
 
 def has_own_state(step: Step) -> bool:
     """Whether the state that is shown with a step is its own, and not that of an earlier one."""
-    return step.seq is not None or not step.facts.is_unkept
+    return not step.is_unkept
 
 
 def unkept(step: Step) -> str:
