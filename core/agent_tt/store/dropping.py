@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import Refused, StepNotFound, UsageError
+from agent_tt.errors import Damaged, Refused, StepNotFound, UsageError
 from agent_tt.history.rows import row_key
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.model.facts.runs import DroppedFacts
@@ -153,10 +153,16 @@ class _Dropping:
             )
 
     def _with_forks(self, track: int) -> list[Row]:
-        """The row of a track and those of all that go on from it, whoever is gone on from first."""
+        """The row of a track and those of all that go on from it, whoever is gone on from first.
+
+        Raises:
+            Damaged: one goes on from itself.
+        """
         rows = [*rows_as_written(self._tx, TRACKS, "track = ?", (track,))]
         for row in rows:  # it grows: those that go on from these follow
             rows += rows_as_written(self._tx, TRACKS, "parent = ? ORDER BY track", (row[0],))
+            if len({each[0] for each in rows}) < len(rows):
+                raise Damaged(f"track {row[0]} descends from itself", hint="`agent-tt verify` says more.")
         return rows
 
     def _write_anew(self, rows: Sequence[Row], gone: Collection[int], agents: Mapping[int, str]) -> None:
@@ -169,7 +175,7 @@ class _Dropping:
             above = numbers.get(parent, {})
             began = above.get(fork_seq, fork_seq)
             states, _ = self._states.take(track)
-            kept = [seq for seq, _ in states if tracks or seq not in gone]
+            kept = [seq for seq, _ in states if tracks or seq not in gone]  # of the first track alone some go
             own = {seq: number for number, seq in enumerate(kept, began or 0)}
             numbers[track] = {seq: number for seq, number in above.items() if seq < fork_seq} | own
             TRACKS.delete(tx, "track = ?", (track,))
