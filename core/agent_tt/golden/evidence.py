@@ -135,6 +135,10 @@ class Evidence:
         """How many model calls have no known price."""
         return sum(step.unpriced for step in self.steps)
 
+    def lacks_state(self, step: int) -> bool:
+        """Whether no checkpoint of a step is kept, so that nobody knows the state after it."""
+        return any(each.is_unkept for each in self.steps if each.number == step)
+
     def state(self, step: int) -> Wire:
         """The state after a step, without what a framework keeps in it for itself.
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import Refused
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.facts.runs import RedactedFacts
-from agent_tt.querying.search.files import alone_in, cache_path, remove_all
 from agent_tt.recording.runs.kept_patterns import kept_of, rules_of
+from agent_tt.redacting.beside import check_taken_in, remove_index
 from agent_tt.redacting.pieces import pieces_again
 from agent_tt.redacting.questions import asked_again
 from agent_tt.redaction.given import GIVEN
@@ -20,7 +19,6 @@ from agent_tt.redaction.own import OWN
 from agent_tt.redaction.vault import VAULT
 from agent_tt.store.liveness import now_us
 from agent_tt.store.redacting import redact_rows
-from agent_tt.store.spill.taking_in import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,13 +90,7 @@ def take_out(
         VaultLocked: originals are to be kept, and there is no key, or it is another one's.
         UsageError: what a profile or the vault needs is not installed.
     """
-    left = [str(file) for file in files_of(path)]
-    if left:
-        raise Refused(
-            f"{', '.join(left)}: beside the store lies what it has not taken in yet",
-            runs=(),
-            hint="`agent-tt runs` takes it in, once its recording is over.",
-        )
+    check_taken_in(path)
     for run in runs:
         rules = rules.joined(rules_of(run.metadata))
     rules.check_libraries("the rules")
@@ -112,18 +104,6 @@ def take_out(
             VAULT.keep(path)
     GIVEN.renew()
 
-    def without_index() -> None:
-        index = cache_path(path)
-        if index.exists():
-            with alone_in(index.parent):
-                remove_all(index)
-            if index.exists():
-                raise Refused(
-                    f"{index}, the index of searches of the store, cannot be deleted, and holds what was taken out",
-                    runs=(),
-                    hint="Delete it, then redact again.",
-                )
-
     try:
         return redact_rows(
             path,
@@ -131,7 +111,7 @@ def take_out(
             _Anew(),
             is_all=is_all,
             is_tried=is_tried,
-            besides=without_index,
+            besides=lambda: remove_index(path),
             report=report,
         )
     finally:

@@ -1,70 +1,51 @@
-"""Writing recorded runs anew without what the rules that hold now find in them.
-
-Runs go by families: a fork is read through the rows of what it was forked from, so none of them is written anew without
-the others. All rows of a family change in one transaction, with digests, chains, index, blobs and dictionaries made
-anew from what stays: after a kill at any moment the store is as it was before or as it is after. What SQLite has let go
-(free pages, the log) is overwritten next; until that is done, `unclean` stands in `meta`, and `verify` says so.
-
-Nobody may record into the file meanwhile: a writer remembers blobs and dictionaries that are gone then.
-"""
+"""Writing recorded runs anew without what the rules that hold now find in them; `anew` says how that is sound."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Protocol
 
 import orjson
 
-from agent_tt.errors import Damaged, IsRunning, Refused
+from agent_tt.errors import Damaged, Refused
 from agent_tt.history.hashing import blob_names
-from agent_tt.history.log.append import write_anew
-from agent_tt.history.log.log import StateLog
-from agent_tt.history.log.states import load
-from agent_tt.history.payloads.payload import pack, pack_call_value, unpack, unpack_call_value
+from agent_tt.history.payloads.payload import pack, pack_call_value, unpack_call_value
 from agent_tt.history.payloads.templates import Templates
-from agent_tt.history.payloads.training import DictionaryTrainer
 from agent_tt.history.rows import row_key
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import ingest_filter
+from agent_tt.store.anew import StatesAnew, family_of, in_one_transaction, rows_as_written
 from agent_tt.store.deleting import sweep_rows
-from agent_tt.store.file.connection import Database
-from agent_tt.store.keeping import row_number
-from agent_tt.store.liveness import now_us
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
-from agent_tt.store.rows.run_rows import OUTPUT, descendants, shown_status
+from agent_tt.store.rows.run_rows import OUTPUT
 from agent_tt.store.tables.definitions import (
     CALLS,
     DELIVERIES,
-    DELTAS,
-    DICTS,
     FOREIGN_MARKS,
-    KEYFRAMES,
-    META,
     NOTES,
     RUNS,
     STEPS,
     SWEEPS,
     TAGS,
     TRACKS,
-    UNCLEAN,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.history.log.log import StateLog
     from agent_tt.history.rows import Row
     from agent_tt.store.file.transaction import Transaction
-    from agent_tt.store.tables.asking import Rows, SqlValue
+    from agent_tt.store.tables.asking import SqlValue
     from agent_tt.store.tables.table import Table
 
-__all__ = ["Anew", "AskedAnew", "Redaction", "family_of", "redact_rows"]
+__all__ = ["Anew", "AskedAnew", "Redaction", "redact_rows"]
 
 _OURS: Final = frozenset(
     fact.key for fact in (RunMeta.code, RunMeta.origin, RunMeta.usage, RunMeta.counts, RunMeta.way_back_in)
@@ -124,27 +105,6 @@ class Redaction:
     is_clean: bool = False
 
 
-class _Back(Exception):
-    """Ends the transaction of what is only tried."""
-
-
-def family_of(rows: Rows, run_ids: Iterable[str]) -> list[int]:
-    """The row numbers of runs, of all that they descend from, and of all that descend from these; ancestors first.
-
-    Raises:
-        RunNotFound: one of the runs is not there.
-    """
-    found: dict[int, None] = {}
-    parents: dict[int, int | None] = dict(rows.query("SELECT run, parent FROM runs"))
-    for run_id in run_ids:
-        root, seen = row_number(rows, run_id), set[int]()
-        while (above := parents.get(root)) in parents and root not in seen:
-            seen.add(root)
-            root = above
-        found |= dict.fromkeys((root, *descendants(rows, root)))
-    return sorted(found)  # numbers rise: whoever is forked from is there first
-
-
 def redact_rows(
     path: Path,
     run_ids: Sequence[str],
@@ -172,44 +132,15 @@ def redact_rows(
         Damaged: something cannot be read, so that nobody can say what it holds.
     """
     done = Redaction()
-    with closing(Database(path)) as database:
-        try:
-            with closing(Database(path, read_only=True)) as before, database.transaction() as tx:
-                _check_nobody_records(tx)
-                writing = _Writing(tx, StateLog(before), anew, done)
-                numbers = family_of(tx, run_ids)
-                writing.rewrite(numbers, report)
-                if is_all:
-                    writing.foreign_marks()
-                if is_tried:
-                    _go_back()
-                if not tx.query("SELECT 1 FROM meta WHERE key = ?", (UNCLEAN,)):
-                    META.insert(tx, (UNCLEAN, str(now_us())))
-        except _Back:
-            return done
-        besides()
-        if database.purge():
-            with database.transaction() as tx:
-                META.delete(tx, "key = ?", (UNCLEAN,))
-            database.checkpoint("TRUNCATE")
-            done.is_clean = True
+
+    def write(tx: Transaction, before: StateLog) -> None:
+        writing = _Writing(tx, before, anew, done)
+        writing.rewrite(family_of(tx, run_ids), report)
+        if is_all:
+            writing.foreign_marks()
+
+    done.is_clean = in_one_transaction(path, write, is_tried=is_tried, besides=besides)
     return done
-
-
-def _go_back() -> None:
-    raise _Back
-
-
-def _check_nobody_records(tx: Transaction) -> None:
-    found = tx.query("SELECT name, status, owner, beat_us FROM runs WHERE status = 'running'")
-    names = [str(name) for name, *state in found if shown_status(*state) == "running"]
-    if names:
-        raise IsRunning(
-            f"{', '.join(names[:_MOST_LISTED])} {'is' if len(names) == 1 else 'are'} running, and nobody may record"
-            " into the store meanwhile",
-            runs=names,
-            hint="Stop it first, or wait.",
-        )
 
 
 class _Writing:
@@ -225,7 +156,8 @@ class _Writing:
     def __init__(self, tx: Transaction, before: StateLog, anew: Anew, done: Redaction) -> None:
         self._tx = tx
         self._before = before
-        self._log = StateLog(tx)
+        self._states = StatesAnew(tx, before)
+        self._log = self._states.log
         self._anew = anew
         self._done = done
         self._templates = Templates()
@@ -235,8 +167,8 @@ class _Writing:
     def rewrite(self, numbers: Sequence[int], report: Callable[[int, int], None]) -> None:
         """Write runs anew, and let go what they named alone."""
         tx = self._tx
-        agents = {run: str(agent or name) for run, agent, name in tx.query("SELECT run, agent, name FROM runs")}
-        self._without_dictionaries({agents[run] for run in numbers}, numbers)
+        agents = self._states.agents()
+        self._states.without_dictionaries({agents[run] for run in numbers}, numbers)
         for count, run in enumerate(numbers):
             report(count, len(numbers))
             changed, unsure = self._done.changed.total(), self._done.unsure
@@ -262,18 +194,7 @@ class _Writing:
     # ---------------------------------------------------------------- rows
 
     def _rows(self, table: Table, where: str, given: Sequence[SqlValue]) -> Iterator[Row]:
-        """Rows as they were written.
-
-        Raises:
-            Damaged: one is not.
-        """
-        for row in table.read(self._tx, where, given):
-            if not table.holds(row):
-                raise Damaged(
-                    f"a row of {table.name} is damaged, so nobody can say what it held",
-                    hint="`agent-tt verify` says which; `agent-tt delete` takes whole runs away.",
-                )
-            yield row
+        return rows_as_written(self._tx, table, where, given)
 
     def _change(self, table: Table, row: Row, now: Mapping[str, SqlValue], what: str) -> None:
         """Write what changed of a row, and count it."""
@@ -430,19 +351,15 @@ class _Writing:
         for row in [*self._rows(TRACKS, "run = ? ORDER BY track", (run,))]:
             track, _, name, _, fork_seq, _, _, _ = row
             keys = (row_key(track, 0), row_key(track, NUMBER_MASK))
-            rows = [*self._rows(DELTAS, "id BETWEEN ? AND ?", keys)]
-            for table in (DELTAS, KEYFRAMES):
-                for (refs,) in self._tx.query(f"SELECT refs FROM {table.name} WHERE id BETWEEN ? AND ?", keys):  # noqa: S608  # ours
-                    self._gone |= {*blob_names(refs)}
-                table.delete(self._tx, "id BETWEEN ? AND ?", keys)
-            self._tx.execute("DELETE FROM changes WHERE track = ?", (track,))
+            was: dict[int, bytes] = dict(self._tx.query("SELECT id, digest FROM deltas WHERE id BETWEEN ? AND ?", keys))
+            rows, named = self._states.take(track)
+            self._gone |= named
             shown = self._free_name(run, track, ingest_filter.admit_text(str(name)))
             start = -1 if fork_seq is None else int(fork_seq) - 1
             self._change(TRACKS, row, {"name": shown, "indexed_to": start, "dict": 0}, "")
-            states = self._states(int(track), [(int(each[0]) & NUMBER_MASK, int(each[5])) for each in rows])
-            write_anew(self._tx, self._log, int(track), DictionaryTrainer(self._tx, agent), states, ingest_filter.admit)
+            self._states.write(track, agent, self._states.states(track, rows), ingest_filter.admit)
             now: dict[int, bytes] = dict(self._tx.query("SELECT id, digest FROM deltas WHERE id BETWEEN ? AND ?", keys))
-            self._done.changed["states"] += sum(now[each[0]] != each[1] for each in rows)
+            self._done.changed["states"] += sum(now[key] != digest for key, digest in was.items())
         self._done.changed.pop("", None)
 
     def _free_name(self, run: int, track: int, name: str) -> str:
@@ -451,42 +368,6 @@ class _Writing:
             found for (found,) in self._tx.query("SELECT name FROM tracks WHERE run = ? AND track <> ?", (run, track))
         }
         return next(each for number in range(1, len(taken) + 2) if (each := _numbered(name, number)) not in taken)
-
-    def _states(self, track: int, rows: Sequence[tuple[int, int]]) -> Iterator[Row]:
-        """Each state of a track as it was, one that nobody else has, and the flags of its row."""
-        if not rows:
-            return
-        first = rows[0][0]
-        state = load(self._before, track, first)
-        for seq, flags in rows:
-            if seq > first:
-                for found in self._before.operations(track, seq, seq):
-                    state.apply(found)
-            if not state.whole:
-                raise Damaged(
-                    f"checkpoint {seq} of track {track} cannot be read in full, so nobody can say what it held",
-                    hint="`agent-tt delete` takes whole runs away.",
-                )
-            yield seq, unpack(pack(state.value), "a state"), flags
-
-    def _without_dictionaries(self, agents: set[str], numbers: Sequence[int]) -> None:
-        """Let go the dictionaries that may hold what goes, and write the rows of others that use them without."""
-        tx = self._tx
-        made = {number for number, agent in tx.query("SELECT id, agent FROM dicts") if agent in agents}
-        used = {
-            number
-            for run in numbers
-            for (number,) in tx.query(
-                "SELECT DISTINCT d.dict FROM deltas d JOIN tracks t ON t.track = d.id >> 32 WHERE t.run = ?", (run,)
-            )
-        }
-        for number in (made | used) - {0}:
-            for row in self._rows(DELTAS, "dict = ?", (number,)):
-                plain = self._before.frames.decompress(row[7], row[4], "a checkpoint", number)
-                changes: dict[str, SqlValue] = {"dict": 0, "ops": self._log.frames.compress(plain)}
-                DELTAS.rewrite(tx, DELTAS.with_digests(row[:-1]), changes)
-            TRACKS.change(tx, "dict = ?", (number,), {"dict": 0})
-            DICTS.delete(tx, "id = ?", (number,))
 
     # ---------------------------------------------------------------- what others share
 

@@ -49,6 +49,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "archive": ("keeping.archive:archive", "Hide runs from lists."),
     "unarchive": ("keeping.archive:unarchive", "List archived runs again."),
     "delete": ("keeping.delete", "Delete runs for good."),
+    "drop": ("keeping.drop", "Drop states of steps; the steps stay."),
     "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
     "prune": ("keeping.prune", "Make a store or a LangGraph database smaller."),
     "import": ("keeping.importing", "Copy threads of a LangGraph database into a store."),

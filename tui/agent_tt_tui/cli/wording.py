@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import ACTING
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.terminal import Cell, facts
+from agent_tt_tui.cli.terminal import Cell, Terminal, facts
 from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph, run_glyph
 from agent_tt_tui.text import fit, width
-from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
+from agent_tt_tui.viewmodel.debugger.marked_steps import name_of, unkept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.model import Call, Run, RunStatus, Step
+    from agent_tt.protocols import RunSource
     from agent_tt.querying.expecting import Came, Hoped
-    from agent_tt_tui.cli.terminal import Role, Terminal
+    from agent_tt_tui.cli.terminal import Role
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
@@ -38,6 +40,17 @@ _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
 def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
     """`✓ succeeded`."""
     return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
+
+
+def say_unkept(source: RunSource, run: Run, *steps: int) -> None:
+    """Say on standard error of which steps no checkpoint is kept: what is told of their states is of earlier ones."""
+    for number in steps:
+        for step in source.steps(run.id, number, number + 1) if number else ():
+            words = unkept(step)
+            if words:
+                terminal = Terminal.of(sys.stderr)
+                what = terminal.safe(f"{run.name}@{number}: {words}")
+                sys.stderr.write(f"{terminal.paint('agent-tt:', 'muted')} {what}\n")
 
 
 def branch(row: RunRow, glyphs: Glyphs) -> str:

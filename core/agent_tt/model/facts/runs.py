@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BisectedFacts",
     "DecidedFacts",
+    "DroppedFacts",
     "GoldenFacts",
     "GoldenRuleFacts",
     "IncompleteFacts",
@@ -77,6 +78,20 @@ class RedactFacts(Facts):
             cls.key.key: key,
         }
         return {key: value for key, value in said.items() if value}
+
+
+class DroppedFacts(Facts):
+    """One time that states of steps were dropped."""
+
+    __slots__ = ()
+
+    at = Fact(WHOLE, "when, in microseconds since the epoch")
+    steps = Fact(LIST, "the numbers of the steps")
+
+    @classmethod
+    def once(cls, at: int, steps: list[int]) -> Wire:
+        """What the metadata of a run says of it."""
+        return {cls.at.key: at, cls.steps.key: [*steps]}
 
 
 class RedactedFacts(Facts):
@@ -277,6 +292,7 @@ class RunFacts(Facts):
     redaction = Fact(TEXT_BY_NAME, "the patterns of its project's own for what is secret, by name")
     redact = Fact(record(RedactFacts), "what else was taken out: a profile, fields, and what stayed")
     redacted = Fact(records(RedactedFacts), "each time that something was taken out of it afterwards, oldest first")
+    dropped = Fact(records(DroppedFacts), "each time that states of its steps were dropped, oldest first")
     model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
     calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")

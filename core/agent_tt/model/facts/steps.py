@@ -16,6 +16,7 @@ class StepFacts(Facts):
     unpriced = Fact(WHOLE, "how many of its model calls have no known price")
     made_up = Fact(TEXT, "a model's answer in it was made up, by `mock` or `script`")
     without_checkpoint = Flag("no checkpoint was taken of it, as the recording was told")
+    state_dropped = Fact(WHOLE, "when its checkpoint was dropped, in microseconds since the epoch")
     state_error = Fact(TEXT, "why it has no checkpoint: the error that reading its state raised")
     checkpoint_id = Fact(TEXT, "of a LangGraph run: the checkpoint after it")
     parent_checkpoint_id = Fact(

@@ -38,7 +38,8 @@ __all__ = ["verify_file", "verify_run"]
 _NO_LIMIT: Final = 1 << 62
 _MOST_INTEGRITY_LINES: Final = 20
 _UNCLEAN: Final = (
-    "free pages, the log or the index of searches may still hold what was taken out: say `agent-tt redact` again"
+    "free pages, the log or the index of searches may still hold what was taken out:"
+    " say `agent-tt redact`, or `agent-tt drop`, again"
 )
 
 

@@ -26,10 +26,12 @@ _DAMAGED = 4
 def command(options: Options, run: str | None) -> int:
     """Check chain, digests and blobs of RUN, or of everything; exit code 4 when something is damaged.
 
-    It also names the runs that something was taken out of after they were recorded, and by which rules.
+    It also names the runs that something was taken out of after they were recorded, and by which rules, and the steps
+    whose states were dropped.
 
     \b
-    --json: {problems: [{run, step, what}], redacted: [{run, at, profile, patterns, fields}]}
+    --json: {problems: [{run, step, what}], redacted: [{run, at, profile, patterns, fields}],
+            dropped: [{run, at, steps}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     with options.source() as source:
         found = None if run is None else source.run(run)
@@ -37,15 +39,13 @@ def command(options: Options, run: str | None) -> int:
         names = {every.id: every.name for every in runs}
         problems = source.verify(None if found is None else found.id)
         place = source.path
-    redacted = [
-        (run, said)
-        for run in runs
-        if found is None or run.id == found.id
-        for said in RunFacts.redacted.of(run.metadata) or ()
-    ]
+    checked = [run for run in runs if found is None or run.id == found.id]
+    redacted = [(run, said) for run in checked for said in RunFacts.redacted.of(run.metadata) or ()]
+    dropped = [(run, said) for run in checked for said in RunFacts.dropped.of(run.metadata) or ()]
     if options.as_json:
         shapes: list[Wire] = [{"run": run.id, **_shape(said)} for run, said in redacted]
-        write_json({"problems": [problem_shape(problem) for problem in problems], "redacted": shapes})
+        gone: list[Wire] = [{"run": run.id, "at": said.at, "steps": said.steps} for run, said in dropped]
+        write_json({"problems": [problem_shape(problem) for problem in problems], "redacted": shapes, "dropped": gone})
         return _DAMAGED if problems else 0
 
     terminal = options.terminal()
@@ -54,15 +54,25 @@ def command(options: Options, run: str | None) -> int:
         where = name if problem.step is None else f"{name}@{problem.step}"
         terminal.line(Cell(terminal.glyphs.failed, "failed"), f" {terminal.safe(where)}: {terminal.safe(problem.what)}")
     for each, said in redacted:
-        when = datetime.fromtimestamp((said.at or 0) / 1e6).astimezone().isoformat(" ", "minutes")
         rules = ", ".join(filter(None, (said.profile, *(said.patterns or ()), *(said.fields or ()))))
         terminal.line(
-            Cell(f"  {terminal.safe(each.name)}: redacted {when} ({terminal.safe(rules or 'secrets')})", "muted")
+            Cell(
+                f"  {terminal.safe(each.name)}: redacted {_when(said.at)} ({terminal.safe(rules or 'secrets')})",
+                "muted",
+            )
         )
+    for each, gone_then in dropped:
+        steps = ", ".join(map(str, gone_then.steps or ()))
+        what = f"dropped {_when(gone_then.at)} (states after step {steps})"
+        terminal.line(Cell(f"  {terminal.safe(each.name)}: {terminal.safe(what)}", "muted"))
     if not problems:
-        checked = terminal.safe(found.name) if found else f"{counted(len(names), 'run')} in {terminal.safe(str(place))}"
-        terminal.line(Cell(terminal.glyphs.well, "well"), f" {checked}: nothing is damaged.")
+        about = terminal.safe(found.name) if found else f"{counted(len(names), 'run')} in {terminal.safe(str(place))}"
+        terminal.line(Cell(terminal.glyphs.well, "well"), f" {about}: nothing is damaged.")
     return _DAMAGED if problems else 0
+
+
+def _when(at: int | None) -> str:
+    return datetime.fromtimestamp((at or 0) / 1e6).astimezone().isoformat(" ", "minutes")
 
 
 def _shape(said: RedactedFacts) -> dict[str, Wire]:
