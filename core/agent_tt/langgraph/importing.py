@@ -29,7 +29,7 @@ __all__ = ["Imported", "import_threads"]
 _LEFT_OUT: Final = "it is left out"
 _ROWS: Final = 1_000
 _BYTES: Final = 4_000_000
-"""What one transaction reads at least before it ends with a thread: others can write for a moment, again and again."""
+"""What a transaction reads until it ends with the thread that it is at: whoever else writes must not wait for long."""
 
 
 @dataclass(frozen=True, slots=True)

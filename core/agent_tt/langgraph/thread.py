@@ -452,7 +452,7 @@ class Thread:
             status = "unknown"
         run = self._runs[entry.run]
         if run.status != status:
-            if not (status == "running" and self._are_over):  # then it is interrupted when all of them are there
+            if not (status == "running" and self._are_over):  # a later one changes that, or `take_in`
                 self._writer(entry.run).set_status(status)
             run.status = status
 
