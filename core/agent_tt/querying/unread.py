@@ -10,7 +10,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.history.payloads.damage import find_placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run
@@ -40,10 +40,10 @@ def unread_in(
         known = {number for number in source.damaged_steps(run.id) if number > shared or not shared}
         known |= set(_with_damaged_calls(source, run, shared, known) if damaged is None else damaged)
         if known:
-            named = sorted(known)
-            more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-            shown = ", ".join(map(str, named[:_MOST_NAMED]))
-            words.append(f"step{'' if len(named) == 1 else 's'} {shown}{more} cannot be read whole")
+            words.append(f"{_named(sorted(known))} cannot be read whole")
+        if source.capabilities.records:
+            unkept = [step.number for step in source.steps(run.id, shared + 1) if step.is_unkept]
+            words += [f"of {_named(unkept)} no checkpoint is kept"] if unkept else []
         if _is_sealed(source.cursor(run.id, source.step_count(run.id)).state):
             words.append("values that are encrypted or pickled stay closed")
     except AgentTTError as error:
@@ -51,6 +51,11 @@ def unread_in(
     if run.status == "running":
         words.append("it still runs")
     return tuple(words)
+
+
+def _named(steps: Sequence[int]) -> str:
+    more = f" and {len(steps) - _MOST_NAMED} more" if len(steps) > _MOST_NAMED else ""
+    return f"step{'' if len(steps) == 1 else 's'} {', '.join(map(str, steps[:_MOST_NAMED]))}{more}"
 
 
 def _with_damaged_calls(source: RunSource, run: Run, shared: int, known: Collection[int]) -> Iterator[int]:

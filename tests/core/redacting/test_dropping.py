@@ -26,6 +26,8 @@ from agent_tt.model import NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.runs import AgentCode
 from agent_tt.protocols import NO_STATE
+from agent_tt.querying.unread import unread_in
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt.redacting.dropping import drop_checkpoints
 from agent_tt.store import open_store
 
@@ -219,6 +221,8 @@ CHILD = """
 import sys
 from pathlib import Path
 from agent_tt.protocols import NO_STATE
+from agent_tt.querying.unread import unread_in
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt.redacting.dropping import drop_checkpoints
 from agent_tt.store import anew, dropping, open_store
 from agent_tt.store.file.connection import Database
@@ -280,3 +284,18 @@ def test_a_rule_about_a_state_that_is_not_kept_is_unknown_and_a_test_cannot_read
         assert steps[2].state["now"] == "word2xyzzy"
         with pytest.raises(StepNotFound, match="no checkpoint is kept of step 3"):
             assert steps[3].state
+
+
+def test_what_is_asked_of_a_state_that_is_not_kept_holds_nowhere_and_is_said_not_to_be_known(tmp_path: Path):
+    path = tmp_path / "runs.db"
+    with closing(open_store(path, create=True)) as store:
+        writer = store.begin_run(NewRun("counted"), {"n": 0})
+        _record(store, writer, 1, [{"n": number} for number in range(1, 6)])
+        writer.finish("succeeded")
+    _drop(path, "counted", 3)
+    with closing(open_store(path)) as store:
+        run = store.run("counted")
+        asked = Watch(store, run.id, "state.n >= 2")
+        assert list(asked.steps()) == [2, 4, 5]
+        assert (asked.facts_at(3), list(Watch(store, run.id, "step >= 3").steps())) == (None, [3, 4, 5])
+        assert unread_in(store, run) == ("of step 3 no checkpoint is kept",)
