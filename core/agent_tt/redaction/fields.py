@@ -1,7 +1,8 @@
 """What a text must hold to name a secret; names of fields that hold personal data, and what of it may stay.
 
 The fields are those of the profile `strict`, and a project's own. One is said as words, and a name means it when its
-last words are these: `birth date` is `birthDate`, `customer_birth_date`, `BIRTH_DATE`. No name of a field says more than its last words.
+last words are these: `birth date` is `birthDate`, `customer_birth_date`, `BIRTH_DATE`. What stands before these in a
+name says nothing more.
 """
 
 from __future__ import annotations

@@ -185,19 +185,21 @@ def _list_form(count: int, body: bytes, parts: Sequence[tuple[int, Form]] = ()) 
 
 def _grown(run: Form, count: int, added: Form, more: int) -> Form:
     """The form of a run and the elements added to it, in parts until it is full."""
-    if count + more == RUN:
-        return _joined(RUN, run, added)
+    body = run.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:]
     *before, (last, part) = run.parts or [(count, run)]
+    if count + more == RUN:
+        return _of_parts(RUN, body, [*before, (last, part), (more, added)])
     if last + more > _PART:
-        return _joined(count + more, run, added, [*before, (last, part), (more, added)])
-    return _joined(count + more, run, added, [*before, (last + more, _joined(last + more, part, added))])
+        return _list_form(count + more, body, [*before, (last, part), (more, added)])
+    joined = _of_parts(last + more, part.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:], [(last, part), (more, added)])
+    return _list_form(count + more, body, [*before, (last + more, joined)])
 
 
-def _joined(count: int, first: Form, second: Form, parts: Sequence[tuple[int, Form]] = ()) -> Form:
-    form = _list_form(count, first.raw[_LIST_HEAD:] + second.raw[_LIST_HEAD:], parts)
-    if first.given or second.given:
-        given = [part.given or part.raw for part in (first, second)]
-        form.taken_from(_list_head(count) + b"".join(raw[_LIST_HEAD:] for raw in given))
+def _of_parts(count: int, body: bytes, parts: Sequence[tuple[int, Form]]) -> Form:
+    """One form in place of several."""
+    form = _list_form(count, body)
+    if any(part.given for _, part in parts):
+        form.given = _list_head(count) + b"".join((part.given or part.raw)[_LIST_HEAD:] for _, part in parts)
     return form
 
 
