@@ -69,7 +69,7 @@ class _Fields:
         self._allowed = re.compile("|".join(map(fnmatch.translate, allow))) if allow else None
         self._fields = frozenset(words for words in map(words_of, fields) if words)
         self._longest = max(map(len, self._fields), default=0)
-        self._before = {hint: [] for hint in sorted({words[-1] for words in self._fields})}
+        self._before = {hint: [] for hint in {words[-1] for words in self._fields}}
         for words in self._fields:
             self._before[words[-1]].append({word for word in words[:-1] if len(word) > 1})  # `e` is in every text
         before = itertools.chain.from_iterable(self._before.values())
@@ -87,10 +87,8 @@ class _Fields:
         if not self._fields:
             return [hint for hint in SECRET_HINTS if hint in lower], []
         held = self._held(lower)
-        named = [hint for hint in self._before if hint in held]
-        return [hint for hint in SECRET_HINTS if hint in held], [
-            hint for hint in named if any(map(held.issuperset, self._before[hint]))
-        ]
+        last = [hint for hint in held.intersection(self._before) if any(map(held.issuperset, self._before[hint]))]
+        return [hint for hint in SECRET_HINTS if hint in held], sorted(last)
 
     def mean(self, words: tuple[str, ...]) -> bool:
         """Whether a name that consists of these words is one of them."""

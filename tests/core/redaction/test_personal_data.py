@@ -196,6 +196,13 @@ def test_every_number_with_letters_holds_what_it_is_searched_by(text: str):
     assert personal_rules._OF_LETTERS in kinds or personal_rules._LETTERED.search(kinds) is not None
 
 
+@settings(max_examples=300, deadline=None)
+@for_all(st.one_of(st.text(max_size=7), st.text("aipn_PIN@:.=-0é٣", max_size=7)))
+def test_a_short_text_that_is_not_searched_holds_nothing(text: str):
+    OWN.use(Rules(profile="strict", fields=("a", "p")))
+    assert OWN.may_take_short(text) or not secrets_in(text)
+
+
 def test_a_field_right_after_the_end_of_a_line_in_json_is_found():
     OWN.use(Rules(profile="strict"))
     assert "k8x3" not in str(redact(r'{"said": "in short:\nzip: k8x3"}'))
