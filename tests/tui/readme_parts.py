@@ -16,6 +16,7 @@ from tests.benchmarks import frameworks
 from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
+from agent_tt.exporting.formats import EXPORTS
 from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.interop.transcripts.source import FORMATS
 from agent_tt.providers.reading import PROVIDERS
@@ -160,8 +161,8 @@ def marked(name: str) -> re.Pattern[str]:
 
 
 def with_entry_points(text: str) -> str:
-    """The project file with the rows of our own sources, formats, providers and adapters brought up to date."""
-    for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS):
+    """The project file with the rows of our own brought up to date."""
+    for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS, EXPORTS):
         names = {plugin.name: plugin.value for plugin, _ in group.look() if plugin.package == "agent-tt"}
         rows = [f'{json.dumps(name) if "." in name else name} = "{value}"\n' for name, value in names.items()]
         header = re.escape(f'[project.entry-points."{group.group}"]\n')

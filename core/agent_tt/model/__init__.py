@@ -14,6 +14,7 @@
 | `replays` | what is kept of a replay |
 | `statistics` | what can be counted over the runs of a file |
 | `quantities` | lengths of time and sizes as people write them |
+| `shown` | durations, counts, tokens and money as people read them |
 | `retention` | how long runs are kept |
 | `once` | the call that has the key of an effect that is done once |
 | `sampling` | which runs are kept when they are over |

@@ -62,6 +62,7 @@ PLACES = {
     "rename": [Place("--at", ("rename", "--json"), ("before it went wrong",))],
     "watch": [Place("--after", ("watch", "--json", "--follow", "--break"), ("step > 0",))],
     "fork": [Place("--at", ("fork", "--json", "--dry-run"))],
+    "export": [Place("--at", ("export", "--markdown"))],
     "drop": [Place("STEP", ("drop", "--json"))],
     "sweep": [Place("--at", ("sweep", "--json", "--dry-run", "--set", "budget.max_searches=1,2"))],
     "replay": [

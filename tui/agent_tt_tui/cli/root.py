@@ -53,10 +53,11 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
     "prune": ("keeping.prune", "Make a store or a LangGraph database smaller."),
     "import": ("keeping.importing", "Copy threads of a LangGraph database into a store."),
+    "export": ("keeping.exporting", "Write runs as files that others can read."),
     "originals": ("keeping.originals", "Show what marks of personal data stand for, with the vault's key."),
     "redact": ("keeping.redact", "Take secrets and personal data out of runs, or show them."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
-    "plugins": ("looking.plugins", "List installed sources, providers, adapters and executors."),
+    "plugins": ("looking.plugins", "List installed sources, providers, adapters and other plug-ins."),
     "samples": ("looking.samples", "List the sample agents, or make their runs."),
 }
 """Of every command the module below this package, which holds it as `command` or as what follows the colon, and its

@@ -1,0 +1,155 @@
+"""Runs of files of which nothing was redacted, without what the rules of redaction take out."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from agent_tt.errors import RunNotFound
+from agent_tt.exporting.export import Exported
+from agent_tt.protocols import Capabilities, RunSource
+from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.values import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path as FilePath
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, Label, Note, Output, Run, Step
+
+__all__ = ["RedactedRuns", "exported"]
+
+_REFERENCES: Final = frozenset({"id", "run", "run_id", "parent"})
+"""Fields by which others are found; they are not changed."""
+
+_DIGESTS: Final = {"signature": None, "digest": ""}
+"""Fields that were made of what is taken out, and what stands there: a short secret could be guessed from a digest."""
+
+T = TypeVar("T")
+
+
+def exported(source: RunSource, places: Sequence[tuple[Run, int | None]]) -> Exported:
+    """Give what a format writes, without secrets.
+
+    Args:
+        source: where the runs are; it stays open as long as they are written.
+        places: runs, each with its step where one was named.
+    """
+    if not source.capabilities.redacted or any(_is_unredacted(source, run) for run, _ in places):
+        source = RedactedRuns(source)
+    steps = {run.id: step for run, step in places if step is not None}
+    return Exported(source, tuple(source.run(run.id) for run, _ in places), steps)
+
+
+def _is_unredacted(source: RunSource, run: Run) -> bool:
+    """Whether a run of a store, or one that it was forked from, is a thread that LangGraph's checkpointer kept."""
+    while run.facts.langgraph_thread is None and run.parent is not None:
+        try:
+            run = source.run(run.parent)
+        except RunNotFound:
+            return False
+    return run.facts.langgraph_thread is not None
+
+
+class RedactedRuns(RunSource):
+    """A source of runs without what the rules that hold now take out.
+
+    Pieces of answers, sweeps and kept replays are not in it; everything else that follows from steps, calls and states
+    is worked out of what is left of those.
+
+    Attributes:
+        reader: the source itself.
+    """
+
+    def __init__(self, reader: RunSource) -> None:
+        self.reader = reader
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Of what a source may be able to do, that nothing in it is secret."""
+        return Capabilities(pages=self.reader.capabilities.pages, redacted=True)
+
+    @property
+    def path(self) -> FilePath:
+        """The file."""
+        return self.reader.path
+
+    def version(self) -> int:
+        """Give a number that differs after the file changed."""
+        return self.reader.version()
+
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        """List the runs, newest first."""
+        return _each(self.reader.runs(archived=archived, limit=limit))
+
+    def run(self, ref: str) -> Run:
+        """Find the run that `ref` names."""
+        return _cleaned(self.reader.run(ref))
+
+    def step_count(self, run_id: str) -> int:
+        """Give the number of the last step."""
+        return self.reader.step_count(run_id)
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        """List steps start..stop-1 in order."""
+        return _each(self.reader.steps(run_id, start, stop))
+
+    def calls(self, run_id: str, step: int) -> list[Call]:
+        """List the calls of one step."""
+        return _each(self.reader.calls(run_id, step))
+
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """List the calls of steps start..stop-1."""
+        return _each(self.reader.call_page(run_id, start, stop))
+
+    def output(self, run_id: str) -> Output | None:
+        """Read what a run printed."""
+        return _cleaned(self.reader.output(run_id))
+
+    def state(self, run_id: str, step: int) -> Wire:
+        """Read the state after `step`."""
+        return redact(self.reader.state(run_id, step))
+
+    def base_step(self, run_id: str, step: int) -> int | None:
+        """Find the checkpoint that `changes(step)` are against."""
+        return self.reader.base_step(run_id, step)
+
+    def notes(self, run_id: str) -> list[Note]:
+        """List notes and bookmarks of a run."""
+        return _each(self.reader.notes(run_id))
+
+    def labels(self, run_id: str) -> dict[int, Label]:
+        """Give the names and metadata of checkpoints, by step."""
+        return {step: _cleaned(label) for step, label in self.reader.labels(run_id).items()}
+
+    def damaged_steps(self, run_id: str) -> list[int]:
+        """List the checkpoints that hold, or need, something damaged."""
+        return self.reader.damaged_steps(run_id)
+
+
+def _each(records: Sequence[T]) -> list[T]:
+    return [_cleaned(record) for record in records]
+
+
+def _cleaned(record: T) -> T:
+    """One of the model's records without secrets; whatever else is given is given back."""
+    if not is_dataclass(record) or isinstance(record, type):
+        return record
+    new: Mapping[str, object] = {
+        field.name: _DIGESTS[field.name] if field.name in _DIGESTS else _part(getattr(record, field.name))
+        for field in fields(record)
+        if field.init and field.name not in _REFERENCES
+    }
+    return replace(record, **new)
+
+
+def _part(value: object) -> object:
+    """What a field of a record holds, without secrets."""
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, tuple):
+        return tuple(_part(item) for item in value)
+    if isinstance(value, (dict, list)):
+        return redact(value)
+    return _cleaned(value)
