@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_tt.codec.looking import looking
 from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.calls.pending_draws import HeldDraws
 from agent_tt.recording.lanes.arrival import LatestAnswer
@@ -24,6 +25,7 @@ from agent_tt.recording.steps.state_histories import TrackedStep, Tracks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode, CallEnd, CallKind, NewRun, Usage
@@ -160,6 +162,7 @@ class OpenRun:
         latest_answer: when the latest answer reached the agent.
         effects: what the settings say that tools do, by their names and by patterns.
         model_steps: what makes its steps, None where the agent names them.
+        file: the file that it is written to; None before it begins, and of a replay, which is written nowhere.
         is_ending: whether its run is being ended: steps that end now are followed by none.
         inside: step and number of the call that started this process, where that is another process's; see
             `agent_tt.recording.runs.child_process`.
@@ -184,6 +187,7 @@ class OpenRun:
         self.held = HeldDraws()
         self.latest_answer = LatestAnswer()
         self.model_steps: StepMaker | None = None
+        self.file: Path | None = None
 
     @property
     def id(self) -> str:
@@ -209,6 +213,11 @@ class OpenRun:
     def is_open(self) -> bool:
         """Whether the run has begun and not ended."""
         return self._journal is not None and self._journal.is_open
+
+    @property
+    def facts(self) -> RunFacts:
+        """What was said of it when it began."""
+        return RunFacts(self._new.metadata)
 
     @property
     def code(self) -> AgentCode:

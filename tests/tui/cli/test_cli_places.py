@@ -83,6 +83,7 @@ WHOLE_RUNS = {
     "answer": ("answer", RUN),
     "settle": ("settle", RUN, "order-7", "--did-not-happen"),
     "compare": ("compare", RUN, OTHER),
+    "otel": ("otel", RUN, "--endpoint", "http://127.0.0.1:9"),
     "tag": ("tag", RUN, "new"),
     "pin": ("pin", RUN),
     "unpin": ("unpin", RUN),

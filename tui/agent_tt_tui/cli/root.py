@@ -56,6 +56,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "export": ("keeping.exporting", "Write runs as files that others can read."),
     "originals": ("keeping.originals", "Show what marks of personal data stand for, with the vault's key."),
     "redact": ("keeping.redact", "Take secrets and personal data out of runs, or show them."),
+    "otel": ("keeping.otel", "Send runs to an OpenTelemetry collector."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
     "plugins": ("looking.plugins", "List installed sources, providers, adapters and other plug-ins."),
     "samples": ("looking.samples", "List the sample agents, or make their runs."),

@@ -23,6 +23,7 @@ from agent_tt.recording.runs.block import Block
 from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
 from agent_tt.recording.runs.process_runs import number_of_this_run, said_of_every_run
+from agent_tt.recording.runs.traced import said_of_span
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import Rules
@@ -156,6 +157,7 @@ class Recording(OpenRun, Block):
             writer = self._writer()
         self._process = os.getpid()
         self._journal = Journal(writer)
+        self.file = store_path_of(self._store_path) if self._store is None else getattr(self._store, "path", None)
         self.lanes.begin_here()
         HOOKS.acquire()
         GIVEN.learn(os.environ)
@@ -167,7 +169,7 @@ class Recording(OpenRun, Block):
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
         process = number_of_this_run()
-        facts = {**self._new.metadata, **said_of_every_run()}
+        facts = {**self._new.metadata, **said_of_every_run(), **said_of_span()}
         if RunFacts.script.is_in(facts):
             facts |= process
         self._new = replace(self._new, metadata=facts)
