@@ -79,6 +79,7 @@ class Replay:
         failure: what the replay failed with; None while it has not.
         is_halted: whether it failed while the agent ran, and not only by what the agent left out.
         is_amended: whether an edit of a fork has been applied.
+        asked_elsewhere: names of the calls that worker processes have asked.
     """
 
     def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True, any_order: bool = False) -> None:
@@ -95,7 +96,7 @@ class Replay:
         self.is_observing = observe
         self.notes = Notes()
         questions = tape.questions_before() if whole else None
-        self.turns = Turns(tape.turns(), self._relaxed, questions, tape.timers())
+        self.turns = Turns(tape.turns(), self.relaxed, questions, tape.timers())
         self.served = 0
         self.drawn = 0
         self.at_end: list[Finding] = []
@@ -106,6 +107,7 @@ class Replay:
         self.failure: Finding | None = None
         self.is_halted = False
         self.is_amended = False
+        self.asked_elsewhere: set[str] = set()
         self._whole = whole
         use_rules_of(tape.run.metadata, tape.place, tape.marks_brought())
         self._matching = Matching(tape)
@@ -339,7 +341,8 @@ class Replay:
             self._halt(past_the_end(waiting[-1], "the recorded agent stopped waiting for this call; this one does not"))
         return True
 
-    def _relaxed(self, number: int) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
+    def relaxed(self, number: int = 0) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
+        """Note that something was given out before its turn."""
         self.notes.add("order relaxed", "an answer was given out before others that had come before it")
 
     # ------------------------------------------------------------ the end

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
 from agent_tt.forking.entry.code import run_with_code
-from agent_tt.launching.again import refusal_of, unmatched_again
+from agent_tt.launching.again import prepare_worker, refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.reentering.amendments import amending, read_amendments
@@ -30,6 +30,7 @@ from agent_tt.replaying.progress import Counter
 from agent_tt.replaying.report import agent_end, report_of
 from agent_tt.replaying.tape.full_history import first_state
 from agent_tt.replaying.tape.siblings import Siblings, siblings_of
+from agent_tt.replaying.workers.starting import OWN_WORKERS
 from agent_tt.rerunning.run_again import run_again, without_own_frames
 from agent_tt.sources import open_source
 from agent_tt.store import open_patiently
@@ -51,7 +52,7 @@ def replay_and_leave(rerun: Rerun) -> NoReturn:
     Its exit code is 0 when a report was written, 2 when the agent could not be started, 4 without a store, 130 when
     somebody stopped it in a debugger.
     """
-    with guarded(lambda attempt: SystemExit(f"{attempt} was stopped: the replay is over")):
+    with guarded(lambda attempt: SystemExit(f"{attempt} was stopped: the replay is over"), rules=OWN_WORKERS):
         leave(_replay(rerun))
 
 
@@ -117,14 +118,15 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
             same_screen(check.recorded_output if rerun.debug_at is None else None),
             told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
             _keeping(rerun) as keeping,
-            replaying(replay, check, siblings, keeping),
+            replaying(replay, check, siblings, keeping, partial(prepare_worker, dict(run.metadata))),
             _debugging(replay, rerun.debug_at),
         ):
             try:
                 run_again(past, replay.tape, state, rerun.arguments, tell)
             finally:
                 # An agent that was halted may only not have come to it.
-                for path in unmatched_again(run.metadata) if not replay.is_halted else ():
+                elsewhere = replay.asked_elsewhere
+                for path in unmatched_again(run.metadata, elsewhere) if not replay.is_halted else ():
                     replay.notes.add("call not matched", f"{path} was named to be recorded, and no call of it was made")
                 if not replay.is_halted:
                     end_program()

@@ -14,23 +14,28 @@ import os
 import sys
 import threading
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.lanes.guard_bypass import share_ends
 from agent_tt.recording.lanes.lanes import THREAD_LANES
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
+    from types import ModuleType
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.open_run import OpenRun
 
-__all__ = ["JOIN_VARIABLE", "Join", "environment_for", "join_from_here", "watch_forks"]
+__all__ = ["JOIN_VARIABLE", "Join", "environment_for", "join_from_here", "label_here", "starting_places", "watch_forks"]
 
 JOIN_VARIABLE: Final = "AGENT_TT_JOIN"
 _LABEL: Final = "proc"
+_POOLS: Final = frozenset({"concurrent.futures.process", "multiprocessing.pool"})
+_OF_POOL: Final = "worker"
+"""What a pool's own processes are counted under: how many it starts may be a race, and their jobs have other lanes."""
+
 _LAST: Final = -1000
 """After everything else that `multiprocessing` does as a process ends: highest first."""
 
@@ -69,7 +74,7 @@ def join_from_here(inside: Mapping[str, Wire] | None = None) -> Join | None:
     recording = None if scope is None else scope.recording
     if recording is None or recording.children_know is None or not recording.can_be_joined():
         return None
-    return Join(recording.id, recording.lanes.current().child(_LABEL).id, inside)
+    return Join(recording.id, recording.lanes.current().child(label_here()).id, inside)
 
 
 def environment_for(
@@ -89,13 +94,36 @@ def environment_for(
 
 
 class _Forking(threading.local):
-    """The run of the process that this thread is about to fork, and the lane of it."""
+    """The run of the process that this thread is about to fork, the lane of it, and what that is counted under."""
 
     into: tuple[OpenRun, Lane] | None = None
+    label: str = _LABEL
 
 
 _FORKING = _Forking()
 _IS_WATCHING = threading.Event()
+
+
+def label_here() -> str:
+    """What the lane of a process is counted under that this thread starts."""
+    return _FORKING.label
+
+
+def starting_places(module: ModuleType) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """List what is replaced in `multiprocessing.process`: owner, name, and what makes the replacement."""
+    return [(module.BaseProcess, "start", _hook_start)]
+
+
+def _hook_start(original: Callable[..., object]) -> Callable[..., object]:
+    def start(process: Any) -> object:
+        is_of_pool = getattr(getattr(process, "_target", None), "__module__", None) in _POOLS
+        before, _FORKING.label = _FORKING.label, _OF_POOL if is_of_pool else _LABEL
+        try:
+            return original(process)
+        finally:
+            _FORKING.label = before
+
+    return start
 
 
 def watch_forks() -> None:
@@ -109,7 +137,7 @@ def _before() -> None:
     share_ends()
     scope = here()
     if scope is not None and scope.recording.can_be_joined():
-        _FORKING.into = scope.recording, scope.recording.lanes.current().child(_LABEL)
+        _FORKING.into = scope.recording, scope.recording.lanes.current().child(label_here())
 
 
 def _in_parent() -> None:
@@ -117,7 +145,7 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    into, _FORKING.into = _FORKING.into, None
+    into, _FORKING.into, _FORKING.label = _FORKING.into, None, _LABEL
     if into is None:
         return
     recording, lane = into

@@ -32,6 +32,9 @@ _PATIENT_JUMPS, _PATIENT_SECONDS, _MOST_JUMPS = 1_000, 3_600.0, 100_000
 A recorded pause may be long, so it takes both; then a heartbeat beats in vain, and the one that waits is released.
 """
 
+_IDLE_JUMPS: Final = 100
+"""How often the clock of a worker process jumps without an answer; who looks for something so often waits for real."""
+
 _SHORTEST, _LONGEST = 0.0001, 0.005
 """Real seconds between two looks of the one who looks: more each time that nothing has changed."""
 
@@ -95,11 +98,15 @@ class Timeline:
     Attributes:
         offset: seconds that the clock has been moved on beyond the real time.
         busy: what the other threads do.
+        others_work: whether another process works, on which somebody here may wait.
+        is_worker: whether it is that of a worker process, whose work another process waits for.
     """
 
     def __init__(self, waiting: Waiting | None) -> None:
         self.offset = 0.0
         self.busy = BusyThreads()
+        self.others_work: Callable[[], bool] = lambda: False
+        self.is_worker = False
         self._waiting = waiting
         self._sleepers: dict[int, Sleeper] = {}
         self._lock = threading.Lock()
@@ -170,6 +177,8 @@ class Timeline:
         sleepers = self._waiting_now()
         if self.busy.works(sleepers, is_first=is_first) or self._waiting_now() != sleepers:  # somebody came or left
             return False, True
+        if self.others_work():
+            return False, True
         if sleepers[threading.get_ident()].has_happened:  # somebody woke us, and rests again
             return False, True
         timed = [sleeper for sleeper in sleepers.values() if sleeper.when is not None]
@@ -205,10 +214,19 @@ class Timeline:
             return False
         distance = moment - self.now()
         if distance > 0:
+            if self.is_worker and self._is_polling():
+                return False
             self.reach(moment)
             self._jumps, self._jumped = self._jumps + 1, self._jumped + distance
         first.fire()
         return True
+
+    def _is_polling(self) -> bool:
+        """Whether this process only looks again and again for something; it waits for real, and is seen to rest."""
+        waiting = self._waiting
+        if waiting is not None and waiting.progress != self._progress:
+            self._progress, self._jumps, self._jumped = waiting.progress, 0, 0.0
+        return self._jumps >= _IDLE_JUMPS
 
     def _is_in_vain(self, waiting: Waiting) -> bool:
         if waiting.progress != self._progress:
