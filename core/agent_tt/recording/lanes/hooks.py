@@ -43,7 +43,7 @@ from agent_tt.recording.lanes.lanes import INHERITED, SHARES_WORK, THREAD_LANES
 from agent_tt.recording.lanes.list_order import ListOrder
 from agent_tt.recording.lanes.timers import count_fired
 from agent_tt.recording.modules.import_watch import ImportWatch
-from agent_tt.recording.runs.child_process import starting_places, watch_forks
+from agent_tt.recording.runs.child_process import preparing_places, starting_places, watch_forks
 from agent_tt.recording.scope import CURRENT, here
 
 if TYPE_CHECKING:
@@ -388,6 +388,7 @@ _LIBRARIES: Final[dict[str, Callable[[ModuleType], Sequence[Patch | Rebinding]]]
     ANYIO: _checked(check_anyio),
     PROCESS_POOLS: lambda module: [Patch(*place) for place in executor_places(module)],
     "multiprocessing.process": lambda module: [Patch(*place) for place in starting_places(module)],
+    "multiprocessing.spawn": lambda module: [Patch(*place) for place in preparing_places(module)],
     THREAD_POOLS: lambda module: [Patch(*place) for place in thread_pool_places(module)],
     TRIO_RUN: lambda module: [Patch(*place) for place in trio_places(module)],
     TRIO_THREADS: _checked(check_trio_threads),

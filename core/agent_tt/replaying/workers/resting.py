@@ -54,8 +54,8 @@ class BusyProcesses:
             known = self._seen.get(process, _Seen(0.0, now, now))
             self._seen[process] = known._replace(since=now)
 
-    def works(self) -> bool:
-        """Whether any of them works."""
+    def works(self) -> bool | None:
+        """Whether any of them works; None where none lives."""
         now = _monotonic()
         with self._lock:
             for process, before in list(self._seen.items()):
@@ -71,7 +71,7 @@ class BusyProcesses:
                 elif apart > _APART:
                     self._seen[process] = before._replace(used=used, at=now)
             patience = _REST if _IS_TOLD else _QUIET
-            return any(now - seen.since < patience for seen in self._seen.values())
+            return None if not self._seen else any(now - seen.since < patience for seen in self._seen.values())
 
 
 _IS_TOLD: Final = Path("/proc/self/task").is_dir()

@@ -44,6 +44,12 @@ __all__ = ["Serving"]
 _PATIENCE: Final = 1.0
 """Real seconds after which a program is interrupted that waits on although a worker's call has halted the replay."""
 
+_OUT_OF_TURN: Final = 5.0
+"""Real seconds for which nothing happens before a job returns ahead of one that came back before it."""
+
+_HOLDS: Final = "agent-tt holds a job"
+"""The name of a thread that holds a job back; see `agent_tt.replaying.clock.busy_threads`."""
+
 _LOOK: Final = 0.1
 _GLANCE: Final = 0.001
 _monotonic: Final = time.monotonic
@@ -169,25 +175,29 @@ class Serving:
         place = self._places.get(lane, 0)
         if self._siblings is not None and self._siblings.answers(number_of(run_id)):
             return
-        came, until, progress = jobs_that_came(run_id), _monotonic() + _PATIENCE, self._replay.progress
-        self._held[lane] = place, came
+        came, since, progress = jobs_that_came(run_id), _monotonic(), self._replay.progress
+        looks, self._held[lane] = since, (place, came)
+        me = threading.current_thread()
+        name, me.name = me.name, _HOLDS  # it looks again and again: no work that an answer has to wait for
         while not self._is_turn(place, came) and not self._is_over and not self._replay.is_halted:
-            if _monotonic() > until:
-                before, progress = progress, self._replay.progress
-                if progress == before and not self.busy.works():
-                    self._replay.relaxed()
-                    break
-                until = _monotonic() + _PATIENCE
+            now = _monotonic()
+            if progress != self._replay.progress or (now > looks and self.busy.works()):
+                since, progress = now, self._replay.progress
+            elif now - since > _OUT_OF_TURN:
+                self._replay.relaxed()
+                break
+            looks = now + _LOOK if now > looks else looks
             _sleep(_GLANCE)
+        me.name = name
         self._held.pop(lane, None)
 
-    def works(self) -> bool:
-        """Whether any worker works, has asked what was not heard yet, or has a job that may return now."""
+    def works(self) -> bool | None:
+        """Whether any worker works, has asked what was not heard yet, or has a job that may return; None: no worker."""
         with suppress(OSError, ValueError):  # one was closed just now
             asking: list[Any] = [self._socket, *self._heard.copy()]
             if self._greets or select.select(asking, [], [], 0)[0]:
                 return True
-        return self.busy.works() or any(self._is_turn(*held) for held in list(self._held.values()))
+        return any(self._is_turn(*held) for held in list(self._held.values())) or self.busy.works()
 
     def _is_turn(self, place: int, came: Collection[str]) -> bool:
         with self._lock:
@@ -221,6 +231,10 @@ class Serving:
 
     def _unrecorded_effect(self, what: str, target: str, site: dict[str, Wire]) -> BaseException:
         return self._replay.unrecorded_effect(what, target, site)
+
+    def _has_begun(self, process: int) -> None:
+        """A worker has started another one, which asks for nothing before the agent's code runs in it."""
+        self.busy.add(process)
 
     def _meets(self, event: str, path: str) -> bool:
         return self.meets(event, path)

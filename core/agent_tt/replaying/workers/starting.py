@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.links import Link
     from agent_tt.replaying.clock.virtual_time import VirtualTime
     from agent_tt.replaying.null_store import NumberingStore
@@ -138,12 +138,12 @@ class Workers:
         self._serve = serve
         self._lock = threading.Lock()
         self._serving: Serving | None = None
-        self._server: Lane | None = None
         self._started: set[int] = set()
         self.address = address
         self._meets: Callable[[str, str], bool] = lambda _event, _path: False
+        self._has_begun: Callable[[int], object] = lambda _process: None
         if address is not None:
-            self._meets = partial(Line(address).ask, "meets")
+            self._ask_at(Line(address))
 
     @contextmanager
     def standing(self) -> Iterator[None]:
@@ -152,6 +152,7 @@ class Workers:
             Patch(process.BaseProcess, "start", self._hook_start),
             Patch(spawn, "get_preparation_data", self._hook_preparation),
             Patch(popen_forkserver, "Popen", self._hook_server),
+            Patch(ProcessPoolExecutor, "_adjust_process_count", _hook_workers),
         ]
         if not _PROCESS.watches_forks:
             _PROCESS.watches_forks = True
@@ -186,7 +187,7 @@ class Workers:
         self._lock = threading.Lock()
         self._serve, self._serving, self._started = None, None, set()
         asking = Asking(Line(self.address), self._setting.kept_headers)
-        self._meets = partial(asking.line.ask, "meets")
+        self._ask_at(asking.line)
         self._store.elsewhere = asking
         line = Timeline(asking.awaited)
         asking.awaited.follow(line)
@@ -195,6 +196,9 @@ class Workers:
         link = RecordedResponses(asking)
         SESSION.start(*(each for each in SESSION.chain.links if each not in self._replaced), link, guard)
         self._replaced = (link, guard)
+
+    def _ask_at(self, line: Line) -> None:
+        self._meets, self._has_begun = partial(line.ask, "meets"), partial(line.ask, "has_begun")
 
     # ------------------------------------------------------------ what stands for multiprocessing's own
 
@@ -208,8 +212,7 @@ class Workers:
                 _PROCESS.starting.process = before
             if started.pid is not None:
                 self._started.add(started.pid)
-                if self._serving is not None:
-                    self._serving.busy.add(started.pid)
+                self._has_begun(started.pid)
 
         return start
 
@@ -218,7 +221,7 @@ class Workers:
             if self.address is None and self._serve is not None:
                 self._serving = self._serve()
                 self.address = self._serving.address
-                self._meets = self._serving.meets
+                self._meets, self._has_begun = self._serving.meets, self._serving.busy.add
                 self._serving.begin()
                 self._clock.line.others_work = self._serving.works
 
@@ -235,23 +238,31 @@ class Workers:
         scope, lane, number = here(), "", 0
         if scope is not None:
             number = number_of(scope.recording.id) or 0
-            lane = self._parent_lane(scope.recording.lanes.current()).child(label_here()).id
+            lane = scope.recording.lanes.current().child(label_here()).id
         makes_steps = scope is not None and scope.recording.model_steps is not None
         return Joining(self._setting, address, tuple(sys_path), lane, number, makes_steps)
-
-    def _parent_lane(self, lane: Lane) -> Lane:
-        """The lane that a process is counted below: where it is forked from a server, that one's."""
-        if getattr(_PROCESS.starting.process, "_start_method", None) != "forkserver":
-            return lane
-        if self._server is None:
-            self._server = lane.child(label_here())
-        return self._server
 
     def _hook_server(self, _: object) -> Callable[..., object]:
         def popen(started: process.BaseProcess) -> object:
             return popen_spawn_posix.Popen(started)
 
         return popen
+
+
+def _hook_workers(original: Callable[..., None]) -> Callable[..., None]:
+    """Let an executor start every worker that it may, as if none were idle.
+
+    When it was recorded there may have been one idle less; and a job that has to return behind another one keeps its
+    worker meanwhile.
+    """
+
+    def adjust(executor: Any) -> None:
+        idle = getattr(executor, "_idle_worker_semaphore", None)
+        while idle is not None and idle.acquire(blocking=False):
+            pass
+        original(executor)
+
+    return adjust
 
 
 def _in_child() -> None:
