@@ -289,7 +289,7 @@ class Recording(OpenRun, Block):
 
     def _say_at_end(self) -> None:
         """Write down which libraries of the process no guard sees, and how jobs came back. A replay says it itself."""
-        if self.is_part or SESSION.chain.serves or not self.journal.run_id or self.journal.failures:
+        if self.is_part or SESSION.chain.serves or (self._store is None and self._fallback is None):
             return
         names = uncovered_libraries()
         facts: dict[str, Wire] = {}
@@ -297,11 +297,13 @@ class Recording(OpenRun, Block):
             RunFacts.unseen_libraries.put(facts, tuple(names))
         if len(self.jobs_came) > 1:
             RunFacts.jobs_came.put(facts, tuple(self.jobs_came))
+        if not facts or not self.journal.run_id or self.journal.failures:
+            return
         try:
             with nowhere():
-                if facts and self._fallback is not None:
+                if self._fallback is not None:
                     self._fallback.set_metadata(facts)
-                elif facts and self._store is not None:
+                elif self._store is not None:
                     self._store.set_metadata(self.journal.run_id, facts)
         except AgentTTError:
             _LOG.warning("what is known of the process at its end could not be recorded", exc_info=True)
