@@ -15,6 +15,7 @@
 | `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
 | `redact` | `personal` or `strict`, or a table of `profile`, `fields` and `allow`; see `agent_tt.redaction.rules` |
 | `retention` | a table: which runs `agent-tt prune` lets go; see `agent_tt.model.retention` |
+| `sampling` | a table: which runs are kept when they are over; see `agent_tt.model.sampling` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
@@ -40,7 +41,8 @@ from agent_tt.errors import UsageError
 from agent_tt.redaction.rules import Rules, patterns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
@@ -50,7 +52,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "redact", "effects", "retention"),
+    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -98,8 +100,10 @@ class Config:
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
         redaction: What else is secret.
+        vault: Whether what marks of personal data stand for is kept, encrypted; see `agent_tt.redaction.vault`.
         retention: What `agent-tt prune` lets go: words by name, as they are written and known to be right; see
             `agent_tt.model.retention`.
+        sampling: Which runs are kept: as `retention`; see `agent_tt.model.sampling`.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
 
@@ -114,7 +118,9 @@ class Config:
     on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
     redaction: Rules = field(default_factory=Rules)
+    vault: bool | None = None
     retention: Mapping[str, str | int] = field(default_factory=dict)
+    sampling: Mapping[str, str | float] = field(default_factory=dict)
     search_index: bool | None = None
 
 
@@ -172,7 +178,9 @@ def _merge(weak: Config, strong: Config) -> Config:
         on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
         redaction=weak.redaction.joined(strong.redaction),
+        vault=weak.vault if strong.vault is None else strong.vault,
         retention={**weak.retention, **strong.retention},
+        sampling={**weak.sampling, **strong.sampling},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
 
@@ -285,7 +293,9 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
         redaction=_rules(table, path),
-        retention=_retention(table["retention"], f"{path}: retention") if "retention" in table else {},
+        vault=_vault(table),
+        retention=_checked(table["retention"], f"{path}: retention", _retention) if "retention" in table else {},
+        sampling=_checked(table["sampling"], f"{path}: sampling", _sampling) if "sampling" in table else {},
         search_index=_truth(table, "search_index", path),
     )
 
@@ -350,21 +360,43 @@ def _tool_effects(value: object, where: str) -> dict[str, ToolEffect]:
 
 
 def _rules(table: Mapping[str, object], path: Path) -> Rules:
-    patterns = patterns_of(table.get("redaction", {}), f"{path}: redaction")
+    said = table.get("redaction", {})
+    if _vault(table) is not None and isinstance(said, dict):
+        said = {name: text for name, text in said.items() if name != "vault"}
+    patterns = patterns_of(said, f"{path}: redaction")
     return Rules.read(table.get("redact"), f"{path}: redact").joined(Rules(patterns=patterns))
 
 
-def _retention(value: object, where: str) -> dict[str, str | int]:
-    from agent_tt.model.retention import retention_of
+def _vault(table: Mapping[str, object]) -> bool | None:
+    """`vault = true` among the patterns; a text of that name is a pattern."""
+    said = table.get("redaction")
+    vault = said.get("vault") if isinstance(said, dict) else None
+    return vault if isinstance(vault, bool) else None
 
+
+def _checked(value: object, where: str, check: Callable[[Mapping[str, object]], None]) -> dict[str, Any]:
+    """A table that something else than this module can read."""
     if not isinstance(value, dict):
-        hint = 'For example retention = { success = "14d", max_size = "2GB" }.'
-        raise UsageError(f"{where} must be a table", hint=hint)
+        raise UsageError(
+            f"{where} must be a table", hint='For example retention = { success = "14d", max_size = "2GB" }.'
+        )
     try:
-        retention_of(value)
+        check(value)
     except UsageError as error:
         raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
     return value
+
+
+def _retention(words: Mapping[str, object]) -> None:
+    from agent_tt.model.retention import retention_of
+
+    retention_of(words)
+
+
+def _sampling(words: Mapping[str, object]) -> None:
+    from agent_tt.model.sampling import sampling_of
+
+    sampling_of(words)
 
 
 def _names(value: object, path: Path) -> tuple[str, ...]:

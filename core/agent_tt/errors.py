@@ -12,6 +12,7 @@ AgentTTError
 │   ├── InvalidScript          a scripted model has no answer to give
 │   ├── QuestionClosed         a question was answered already, or nobody waits for its answer any more
 │   ├── Untrusted              a store that came from elsewhere names code that would run
+│   ├── VaultLocked            there is no key to a vault, or it is another one's
 │   └── ReadOnlySource         writing was asked of a store that is only read
 ├── NotFound                   exit 3
 │   ├── StoreNotFound
@@ -75,6 +76,7 @@ __all__ = [
     "NotFound",
     "NotRebuildable",
     "OlderFormat",
+    "OutcomeUnknown",
     "PathNotFound",
     "QuestionClosed",
     "QuestionNotFound",
@@ -88,6 +90,7 @@ __all__ = [
     "ToolDenied",
     "Untrusted",
     "UsageError",
+    "VaultLocked",
 ]
 
 
@@ -201,6 +204,12 @@ class Untrusted(UsageError):
     """Code would run that is named by a store which was not made by this user on this machine."""
 
     kind = "untrusted"
+
+
+class VaultLocked(UsageError):
+    """There is no key to a vault, or it is another one's."""
+
+    kind = "vault_locked"
 
 
 class QuestionClosed(UsageError):
@@ -404,6 +413,20 @@ class ToolDenied(AgentTTError):
     """
 
     kind = "tool_denied"
+
+    def __init__(self, message: str, *, tool: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.tool = tool
+
+
+class OutcomeUnknown(AgentTTError):
+    """A tool that is done once for its key was not run: an earlier call may have happened, or its answer is not kept.
+
+    Attributes:
+        tool: the tool's name.
+    """
+
+    kind = "outcome_unknown"
 
     def __init__(self, message: str, *, tool: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)

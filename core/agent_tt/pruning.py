@@ -122,16 +122,19 @@ def plan_pruning(
     return PrunePlan(going, dict(stay), len(runs) - len(going) - stay.total(), space.bytes)
 
 
-def prune(store: Store, plan: PrunePlan, report: Report = lambda _done, _all: None) -> Pruned:
+def prune(
+    store: Store, plan: PrunePlan, report: Report = lambda _done, _all: None, *, is_gentle: bool = False
+) -> Pruned:
     """Carry out a plan. After a kill at any moment the store is sound, and some of the runs are gone.
 
     Args:
         store: the store.
         plan: what goes.
         report: told (runs done, in all).
+        is_gentle: hold others up as little as can be: the file is only made smaller where that is quick.
     """
     ids = [each.run.id for each in plan.going]
-    gone = store.prune_runs(ids, report)
+    gone = store.prune_runs(ids, report, is_gentle=is_gentle)
     return Pruned(gone, len(ids) - len(gone), store.path.stat().st_size)
 
 

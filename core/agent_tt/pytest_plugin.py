@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _UPDATE = "--golden-update"
 _WRITE = "--golden-write"
+_LIVE = "--golden-live"
+_JUDGE = "--golden-judge"
+_REMARK = "agent-tt"
+"""Under this name a report says what is worth knowing of a golden whatever came of it; in JUnit a property."""
 
 
 class GoldenNotPassed(Exception):
@@ -36,6 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("agent-tt", "goldens of agent-tt")
     group.addoption(_UPDATE, action="store_true", help="show how the rules that fail would have to be to pass")
     group.addoption(_WRITE, action="store_true", help=f"with {_UPDATE}: write them into the goldens")
+    group.addoption(_LIVE, action="store_true", help="make the calls for real that goldens name")
+    group.addoption(_JUDGE, action="store_true", help="ask the models that rules name what they make of an answer")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,7 +90,13 @@ class GoldenItem(pytest.Item):
             golden = read_golden(self.path)
         except AgentTTError as error:
             raise GoldenNotPassed(f"could not run: {error.message}") from error
-        self._result = run_golden(golden)
+        self._result = run_golden(
+            golden,
+            live="named" if self.config.getoption(_LIVE) else "nothing",
+            asks_judges=bool(self.config.getoption(_JUDGE)),
+        )
+        for remark in self._result.remarks:
+            self.user_properties.append((_REMARK, remark))
         if self._result.outcome == "unknown":
             raise GoldenNotPassed("\n".join(self._result.lines()))
 
@@ -127,6 +139,21 @@ class GoldenItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where it is, for the heading of a failure."""
         return self.path, None, f"golden {self.name}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what is worth knowing of goldens whatever came of them: a rule that was not judged, say."""
+    reports = [report for group in terminalreporter.stats.values() for report in group]
+    remarks = {
+        f"{report.nodeid}: {said}": None
+        for report in reports
+        for name, said in getattr(report, "user_properties", ())
+        if name == _REMARK
+    }
+    if remarks:
+        terminalreporter.section("goldens of agent-tt")
+        for line in remarks:
+            terminalreporter.line(line)
 
 
 @pytest.fixture

@@ -29,13 +29,14 @@ _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID: Final = slice(68, 72)
 """Where the header of an SQLite file names the program that it belongs to."""
 
+_JSON: Final = "a JSON file"
 _KINDS: Final = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
     (b"PAR1", "a Parquet file"),
-    (b"{", "a JSON file"),
-    (b"[", "a JSON file"),
+    (b"{", _JSON),
+    (b"[", _JSON),
 )
 
 
@@ -62,7 +63,12 @@ def _accepted(found: object) -> Detector:
 
 
 SOURCES: Final = Plugins[Detector](
-    "agent_tt.sources", {"langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect"}, _accepted
+    "agent_tt.sources",
+    {
+        "langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect",
+        "transcripts": "agent_tt.interop.transcripts.source:TranscriptSource.detect",
+    },
+    _accepted,
 )
 """The entry point group of sources."""
 
@@ -85,8 +91,8 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
 
     Args:
         path: a store of agent-tt, a LangGraph SQLite database (also one whose tables are still in its `-wal` file), the
-            address of a LangGraph database in PostgreSQL (`postgresql://user@host/database`), or a file that an
-            installed package reads (`agent-tt plugins` lists them).
+            address of a LangGraph database in PostgreSQL (`postgresql://user@host/database`), a file of messages
+            (`agent_tt.interop.transcripts`), or one that an installed package reads (`agent-tt plugins` lists them).
         read_only: open a store for reading only, as one that is write-protected always is. Files of other systems are
             never written to.
 
@@ -230,8 +236,15 @@ def _looks_like(path: Path, head: bytes) -> str:
         return f"an SQLite database with {_tables(path)}"
     for magic, words in _KINDS:
         if head.lstrip().startswith(magic):
-            return words
+            return words if words != _JSON else _json(path)
     return "a binary file" if b"\0" in head else "a text file"
+
+
+def _json(path: Path) -> str:
+    from agent_tt.interop.transcripts.document import flaw_of
+
+    flaw = flaw_of(path)
+    return f"a damaged JSON file ({flaw})" if flaw else _JSON
 
 
 def _tables(path: Path) -> str:

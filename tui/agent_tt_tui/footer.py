@@ -1,4 +1,4 @@
-"""The footer row: the keys of the screen, or for a moment what the program has to say."""
+"""The footer row: the keys of the screen, or for a moment what it has to say; above them, how watched tests stand."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from agent_tt_tui.commands import display_pair
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, width
+from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
+    from agent_tt_tui.viewmodel.golden.watched import Watched
 
 MESSAGE_SECONDS = 3.0
 """How long a message stays in the footer."""
@@ -102,9 +104,9 @@ def plan_footer(
 
 
 class FooterRow(RowWidget):
-    """The last row of every screen and dialog."""
+    """The last row of every screen and dialog; the last two while tests are watched."""
 
-    HELP = "The keys of this screen; a key that is muted says why when it is pressed."
+    HELP = "The keys of this screen; a key that is muted says why when it is pressed. Above, tests that are watched."
 
     message: reactive[str] = reactive("")
     """What is said in place of the keys; empty shows the keys."""
@@ -120,6 +122,17 @@ class FooterRow(RowWidget):
         self._shown = context
         self._blocked = blocked
         self._timer: Timer | None = None
+        self._watched: Watched | None = None
+
+    def on_mount(self) -> None:
+        """Follow how the tests stand that the app watches; a bare Textual app watches none."""
+        if hasattr(self.app, "watched"):
+            self.watch(self.app, "watched", self._show_watched)
+
+    def _show_watched(self, watched: Watched | None) -> None:
+        self._watched = watched
+        self.styles.height = 1 if watched is None else 2
+        self.refresh()
 
     def say(self, message: str, seconds: float | None = MESSAGE_SECONDS) -> None:
         """Say something in place of the keys.
@@ -140,10 +153,13 @@ class FooterRow(RowWidget):
         self._shown = context
         self.refresh()
 
-    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
-        """Draw the message, or the keys that fit."""
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw the message, or the keys that fit; above them, how watched tests stand."""
         look = look_of(self)
         row = self.new_row()
+        if self._watched is not None and y == 0:
+            said = add_pieces(self.new_row(), self._watched.pieces(look.glyphs), styles)
+            return row.add(" ").upto_row(said, columns - 2)
         if self.message:
             return row.add(" ").upto(clean(self.message), columns - 1, styles.text)
         left, pinned = plan_footer(footer_entries(self._shown, look.glyphs, look.keymap, self._usable), columns)

@@ -72,6 +72,12 @@ def cost(dollars: float, unpriced: int = 0) -> str:
     return f"${dollars:,.2f}" if dollars == 0 or dollars >= 0.0995 else f"${dollars:.3f}"
 
 
+def percent(part: float) -> str:
+    """A part in whole percents, `84 %`; only what is all or nothing is called so."""
+    whole = round(part * 100)
+    return f"{min(whole, 99) if 0.5 <= part < 1 else max(whole, 1) if part else 0} %"
+
+
 def size(bytes_: int) -> str:
     """Format a size: `340 B`, `4 KB`, `3.1 MB`; one KB is 1,024 bytes."""
     if bytes_ < 1024:

@@ -84,7 +84,9 @@ class Glyphs:
     times: str
     """After a count of repeats."""
     span: str
-    """Between the first and the last of a range."""
+    """Between the first and the last of a range; also what is not known in a table."""
+    spark: tuple[str, ...]
+    """The heights of a sparkline, the lowest first."""
     arrows: str
     up: str
     down: str
@@ -102,7 +104,7 @@ UNICODE = Glyphs(
     fork="┬", bar="▌", role_bar="▎", folded="▸", unfolded="▾", running=("░", "▒", "▓", "▒"), alike="┊", cut="…",
     path="›", to="→", dot="·", busy="━", line="─", rail="│", branch="├", branch_last="╰", branch_end="╮",
     gather_end="╯", fan_out="┬", gather="┴", hit="▄", about="≈", times="×", span="–",
-    arrows="←→", up="↑", down="↓",
+    spark=("▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"), arrows="←→", up="↑", down="↓",
 )  # fmt: skip
 
 ASCII = Glyphs(
@@ -112,6 +114,7 @@ ASCII = Glyphs(
     fork="Y", bar="|", role_bar="|", folded=">", unfolded="v", running=(":",), alike=":", cut=">", path=">",
     to=">", dot=".", busy="=", line="-", rail="|", branch="|", branch_last="`", branch_end=".", gather_end="'",
     fan_out="+", gather="+", hit="_", about="~", times="x", span="-", arrows="<>", up="^", down="v",
+    spark=(".", ":", "-", "=", "+", "*", "#", "@"),
 )  # fmt: skip
 
 

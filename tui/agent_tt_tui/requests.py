@@ -9,6 +9,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -28,6 +29,38 @@ class OpenRun(Message):
     source: RunSource
     run: Run
     step: int | None = None
+
+
+@dataclass
+class KeepRun(Message):
+    """A run is to be kept as a test.
+
+    Attributes:
+        source: Where it is.
+        run: The run.
+        kept: Called with the file, once it is.
+    """
+
+    source: RunSource
+    run: Run
+    kept: Callable[[Path | None], None]
+
+
+class ShowTests(Message):
+    """The tests that are kept are to be shown."""
+
+
+@dataclass
+class WatchTests(Message):
+    """Tests are to be run again whenever a file that they run is saved.
+
+    Attributes:
+        folder: Where they are; None ends it.
+        live: Whether calls that nothing recorded answers are made for real, as far as the policy lets them.
+    """
+
+    folder: Path | None
+    live: bool = False
 
 
 @dataclass

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.style import Style
 
+    from agent_tt.golden.rule import Verdict
     from agent_tt.model import RunStatus, Step
     from agent_tt.sweeping.matrix import SampleStatus
     from agent_tt_tui.chrome import Tone
@@ -62,6 +63,16 @@ def sample_glyph(status: SampleStatus, glyphs: Glyphs) -> str:
         "crashed": glyphs.crashed,
         "broken": glyphs.unknown,
     }[status]
+
+
+def verdict_glyph(verdict: Verdict, glyphs: Glyphs) -> str:
+    """The glyph of what a rule of a test says of a run, and of what came of a test."""
+    return {"passed": glyphs.well, "failed": glyphs.failed, "unknown": glyphs.unknown}[verdict]
+
+
+def verdict_style(verdict: Verdict, styles: Palette) -> Style:
+    """The style of such a glyph."""
+    return {"passed": styles.well, "failed": styles.failed, "unknown": styles.changed_mark}[verdict]
 
 
 def kind_glyph(kind: str | None, glyphs: Glyphs) -> str:

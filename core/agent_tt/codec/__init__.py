@@ -4,8 +4,10 @@
 |---|---|
 | `wire` | says what a wire value is, and how an envelope is told from plain data |
 | `encode`, `plain`, `parts`, `sharing` | Python values to wire values: which need an envelope, how they come apart |
+| `carried` | remembers what was found out about objects that the next value holds as well |
 | `looking` | stands whatever an object does when it is looked at |
 | `decode`, `builtin_values`, `class_values`, `refusal` | back again: no code of the user is called |
+| `loaded_classes` | the agent's own classes, found among those that are loaded |
 | `tlv` | the byte form that is hashed and compared |
 | `sameness` | whether two values are the same, and how far two lists of them are |
 | `paths` | places in a value, as people write them |

@@ -98,8 +98,8 @@ def check_ended(source: RunSource, run: Run, steps: Sequence[Step], number: int)
 def _refusal(step: Step, steps: Sequence[Step]) -> str | None:
     if step.status == "running":
         return "it has not ended yet"
-    if step.seq is None and step.facts.without_checkpoint:
-        return "no checkpoint was taken of it"
+    if step.is_unkept:
+        return "no checkpoint was taken of it" if step.facts.state_dropped is None else "its checkpoint was dropped"
     if step.track != MAIN_TRACK:
         return f"its state is that of {step.agent or step.track} alone, not the run's"
     if step.parent is not None:

@@ -119,14 +119,15 @@ def beginning_of(run: Run, steps: Sequence[Step], asked: int, edits: Sequence[Ed
         top = steps[top.parent - 1]
     if not inside and top.number == asked and top.facts.checkpoint_id is not None:
         return asked, ()
-    before = next(
-        (
-            step
-            for step in reversed(steps[: top.number - 1])
-            if not step.facts.checkpoint_ns and step.parent is None and step.facts.checkpoint_id is not None
-        ),
-        None,
-    )
+    own = [
+        step
+        for step in steps
+        if not step.facts.checkpoint_ns and step.parent is None and step.facts.checkpoint_id is not None
+    ]
+    told = steps[asked - 1].facts.graph_checkpoint_id
+    before = next((step for step in own if told and step.facts.checkpoint_id == told), None)
+    if before is None:  # the order of the steps tells; two of LangGraph's threads may have written them the other way
+        before = next((step for step in reversed(own) if step.number < top.number), None)
     if before is None:
         raise UsageError(f"no checkpoint of the graph itself lies before step {asked}", hint="fork a later step")
     if not inside and top.number == asked:

@@ -36,7 +36,10 @@ from agent_tt.forking.policy.policies import (
 )
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
+from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import check_proven
+from agent_tt.querying.predicates import parse_predicate
+from agent_tt.redaction.vault import open_vault
 from agent_tt.store.file.locate import own_store_path
 
 if TYPE_CHECKING:
@@ -86,7 +89,10 @@ class ForkPlan:
         copied_from: the database of LangGraph that the run lies in, which is only read: its thread is copied into
             `store` first. None where the run is in `store`.
         goes_on_with: of a thread of LangGraph, the nodes that are to run next at that step; after an edit, or with
-            `as_node`, LangGraph may choose others. None of any other run.
+            `as_node`, LangGraph may choose others. Empty where the graph has ended, or `is_next_unknown`. None of any
+            other run.
+        is_next_unknown: of a thread of LangGraph, whether its database does not tell which nodes run next.
+        expect: what is hoped of it; None for nothing.
     """
 
     store: Path
@@ -109,6 +115,8 @@ class ForkPlan:
     effects_said: Mapping[str, ToolEffect] = field(default_factory=dict)
     copied_from: Path | None = None
     goes_on_with: tuple[str, ...] | None = None
+    is_next_unknown: bool = False
+    expect: str | None = None
 
     @property
     def by(self) -> WayBackIn:
@@ -204,6 +212,8 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         InvalidEdit, InvalidPath: an edit does not fit.
         NotRebuildable, Damaged: the edited state holds something that cannot become a Python value again.
         InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
+        VaultLocked: originals are asked for, and there is no key, or it is another one's.
+        InvalidExpression: what is hoped of it cannot be read.
     """
     agent, by, terms = request.agent, request.by, request.terms
     way: WayBackIn
@@ -214,6 +224,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     if not (is_graph and is_in_database(original)):
         check_origin(source, original)
     check_proven(source, original)
+    _check_originals(source, terms, is_graph=is_graph)
     edits = request.edits_of(source, original)
     calls = [edit for edit in edits if edit.target in CALLS]
     asked = _asked_step(request.step_of(source, original), calls)
@@ -264,6 +275,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         store=own_store_path(source.path) if is_copied else source.path,
         copied_from=source.path if is_copied else None,
         goes_on_with=tuple(map(str, steps[kept - 1].facts.next)) if is_graph else None,
+        is_next_unknown=is_copied and steps[kept - 1].extra.get(StepFacts.next.key) is None,
         run=original,
         step=kept,
         step_name="input" if not kept else steps[(kept if calls or is_graph else asked) - 1].name,
@@ -280,6 +292,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         terms=terms,
         effects=effects,
         effects_said=said,
+        expect=None if request.expect is None else parse_predicate(request.expect).text,
     ).with_policy(rules)
 
 
@@ -390,3 +403,16 @@ def _edited(
     if kept != asked:
         known = tuple(replace(edit, step=asked) if edit.target == "state" else edit for edit in known)
     return known, edited, odd
+
+
+def _check_originals(source: RunSource, terms: Terms, *, is_graph: bool) -> None:
+    """Refuse to give an agent originals that nobody can read.
+
+    Raises:
+        VaultLocked, UsageError: there is no key, or no vault; or a graph is asked to go on, which is not given any.
+    """
+    if not terms.originals:
+        return
+    if is_graph:
+        raise UsageError("a graph goes on from its own checkpoint, which has marks", hint="leave out --with-originals")
+    open_vault(source.path)

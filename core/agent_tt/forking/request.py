@@ -40,6 +40,7 @@ class ForkRequest:
             restore where the entry point takes a state, and no call is edited.
         accept_changes: where a re-entered agent asks something else than was recorded, let it go live from there.
         terms: who runs it, what it is told, and how far it may go.
+        expect: what is hoped of it, as `agent_tt.querying.expecting` judges it; None for nothing.
     """
 
     step: int | str | None = None
@@ -53,6 +54,7 @@ class ForkRequest:
     by: WayBackIn | None = None
     accept_changes: bool = False
     terms: Terms = field(default_factory=Terms)
+    expect: str | None = None
 
     def step_of(self, source: RunSource, run: Run) -> int | None:
         """The number of the step in a run; None where none is said.

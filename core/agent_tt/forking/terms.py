@@ -67,6 +67,7 @@ class Terms:
         script: answers of models, in order: `{"answer": …}` or `{"error": "Class: text"}`, each with a `match` where it
             answers only questions that hold that text. None where models are not scripted.
         seed: chooses among made-up answers.
+        originals: whether the agent is given what marks of personal data stand for, out of the vault.
     """
 
     executor: str = PYTHON
@@ -74,6 +75,7 @@ class Terms:
     limits: Limits = field(default_factory=Limits)
     script: tuple[Mapping[str, Wire], ...] | None = None
     seed: int = 0
+    originals: bool = False
 
     @property
     def is_mock(self) -> bool:
@@ -102,6 +104,8 @@ class Terms:
         if self.overrides:
             shown = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in self.overrides.items())
             rows.append(("overrides", ", ".join(shown)))
+        if self.originals:
+            rows.append(("originals", "the agent is given what marks stand for, out of the vault"))
         if self.limits:
             rows.append(("stops", ", ".join(self.limits.words())))
         return rows
@@ -119,6 +123,8 @@ class Terms:
             kept |= TermFacts.script.entry([dict(entry) for entry in self.script])
         if self.seed:
             kept |= TermFacts.seed.entry(self.seed)
+        if self.originals:
+            kept |= TermFacts.originals.true()
         return kept
 
 
@@ -135,6 +141,7 @@ def terms_in(kept: TermFacts) -> Terms:
         limits=Limits.from_mapping(kept.limits.raw),
         script=None if kept.script is None else tuple(entry for entry in kept.script if isinstance(entry, dict)),
         seed=kept.seed or 0,
+        originals=bool(kept.originals),
     )
 
 
@@ -153,6 +160,7 @@ def terms_from(
     breaks: Iterable[str] = (),
     script: Path | str | Sequence[object] | None = None,
     seed: int | None = None,
+    originals: bool = False,
 ) -> Terms:
     """Terms as a command or a program gives them; None for what is not said.
 
@@ -167,6 +175,7 @@ def terms_from(
         breaks: expressions; it stops after the first step with which one of them begins to hold.
         script: the file with a scripted model's answers, or these.
         seed: chooses among made-up answers.
+        originals: whether the agent is given what marks of personal data stand for.
 
     Raises:
         UsageError: one of them makes no sense.
@@ -197,6 +206,7 @@ def terms_from(
         ),
         script=answers,
         seed=seed or 0,
+        originals=originals,
     )
 
 

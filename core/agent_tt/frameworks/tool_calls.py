@@ -253,6 +253,7 @@ def _spec(asked: ToolCall) -> CallSpec:
         effect=inner.effect if inner.is_effect_said else spec.effect,
         is_effect_said=inner.is_effect_said,
         idempotency_key=inner.idempotency_key if inner.idempotency_key in asked.arguments else None,
+        once=inner.once,
         made_of=inner.name,
         seen=inner.seen,
     )

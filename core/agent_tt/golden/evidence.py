@@ -14,13 +14,14 @@ from agent_tt.querying.watches.step_search import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.steps.asked_tools import AskedTools
     from agent_tt.model import Effect, Run, Step
     from agent_tt.protocols import RunSource
 
-__all__ = ["Evidence", "ToolUse"]
+__all__ = ["Evidence", "Leave", "ToolUse"]
 
 _HALTED: Final = "agent_tt.replaying.divergence:Divergence"
 
@@ -40,6 +41,22 @@ class ToolUse:
     effect: Effect | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """What rules may do beyond reading a run.
+
+    Attributes:
+        root: the folder in which commands are run; None where none is.
+        asks_judges: whether models may be asked.
+    """
+
+    root: Path | None = None
+    asks_judges: bool = False
+
+
+_NO_LEAVE: Final = Leave()
+
+
 class Evidence:
     """A run as rules see it.
 
@@ -48,15 +65,17 @@ class Evidence:
         run: the run.
         is_whole: whether the agent came to its own end. Of one that was halted only what it did before is known: a
             rule may be broken for good by that, and may be kept for good, but mostly nobody knows.
+        leave: what rules may do beyond reading it.
 
     Raises:
         Damaged: something of the run is not as it was recorded, or is missing.
     """
 
-    def __init__(self, source: RunSource, run: Run, *, is_whole: bool = True) -> None:
+    def __init__(self, source: RunSource, run: Run, *, is_whole: bool = True, leave: Leave = _NO_LEAVE) -> None:
         check_proven(source, run)
         self._source = source
         self.run = run
+        self.leave = leave
         self.is_whole = is_whole and run.status != "running"
         self.steps: Sequence[Step] = source.steps(run.id)
         check_shown(run, *self.steps)
@@ -115,6 +134,10 @@ class Evidence:
     def unpriced(self) -> int:
         """How many model calls have no known price."""
         return sum(step.unpriced for step in self.steps)
+
+    def lacks_state(self, step: int) -> bool:
+        """Whether no checkpoint of a step is kept, so that nobody knows the state after it."""
+        return any(each.is_unkept for each in self.steps if each.number == step)
 
     def state(self, step: int) -> Wire:
         """The state after a step, without what a framework keeps in it for itself.

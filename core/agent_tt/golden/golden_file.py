@@ -6,10 +6,11 @@ recording beside it decides which program that is.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.golden.header import HEADER, is_golden
@@ -56,6 +57,9 @@ class Golden:
         run_id: the run in it.
         rules: what has to hold.
         about: what people wrote about it.
+        live: names of calls that are made for real where whoever runs it wants that and the policy lets them, and
+            patterns of names; see `agent_tt.replaying.live_replay.Lively`.
+        passes: of a golden whose calls are made for real, how often of how many times it has to pass.
     """
 
     path: Path
@@ -66,6 +70,8 @@ class Golden:
     run_id: str
     rules: tuple[KeptRule, ...] = field(default=())
     about: str = ""
+    live: tuple[str, ...] = ()
+    passes: tuple[int, int] = (1, 1)
 
     @property
     def root(self) -> Path:
@@ -91,6 +97,10 @@ class Golden:
         head: dict[str, object] = {"name": self.name}
         if self.about:
             head["about"] = self.about
+        if self.live:
+            head["live"] = self.live
+        if self.passes != (1, 1):
+            head["passes"] = f"{self.passes[0]} of {self.passes[1]}"
         needs = {"file": self.recording, "digest": self.digest, "run": self.run_id}
         lines = [HEADER, *lines_of(head), "", "[run]", *lines_of(self.program), "", "[recording]", *lines_of(needs)]
         for kept in self.rules:
@@ -160,7 +170,7 @@ def read_golden(path: Path) -> Golden:
 
 
 def _golden(path: Path, found: Mapping[str, object]) -> Golden:
-    _check_keys(found, ("name", "about", "run", "recording", "rules"), "")
+    _check_keys(found, ("name", "about", "live", "passes", "run", "recording", "rules"), "")
     program, needs, rules = (_table(found, "run"), _table(found, "recording"), found.get("rules", []))
     _check_keys(program, (*_TEXTS, *_WORDS, "calls"), "run.")
     _check_keys(needs, ("file", "digest", "run"), "recording.")
@@ -177,6 +187,10 @@ def _golden(path: Path, found: Mapping[str, object]) -> Golden:
     file = _text(needs, "file", "recording.")
     if Path(file).name != file:
         raise UsageError("recording.file lies beside the golden: it is a name without a folder")
+    live = found.get("live", [])
+    if not _are_texts(live):
+        raise UsageError("live is a list of names")
+    live = tuple(cast("list[str]", live))
     if not isinstance(rules, list):
         raise UsageError("rules are written as [[rules]]")
     return Golden(
@@ -188,7 +202,19 @@ def _golden(path: Path, found: Mapping[str, object]) -> Golden:
         _text(needs, "run", "recording."),
         tuple(_rules(rules)),
         str(found.get("about", "")),
+        live,
+        _passes(found["passes"], is_live=bool(live)) if "passes" in found else (1, 1),
     )
+
+
+def _passes(said: object, *, is_live: bool) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,3}) of (\d{1,3})", said) if isinstance(said, str) else None
+    wanted, times = (0, 0) if match is None else (int(match[1]), int(match[2]))
+    if not 1 <= wanted <= times:
+        raise UsageError(f"passes is not what it should be: {said!r}", hint='For example passes = "2 of 3".')
+    if not is_live:
+        raise UsageError("passes is given with live", hint="A recording answers the same each time.")
+    return wanted, times
 
 
 def _rules(tables: list[object]) -> Iterator[KeptRule]:

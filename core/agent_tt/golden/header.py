@@ -1,13 +1,14 @@
-"""The first line of a golden's file, by which it is told from other TOML files; light, for those who look at many."""
+"""Where goldens lie, and the first line by which one is told from other files; light, for those who look at many."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-if TYPE_CHECKING:
-    from pathlib import Path
+__all__ = ["FOLDER", "HEADER", "is_golden"]
 
-__all__ = ["HEADER", "is_golden"]
+FOLDER: Final = Path("tests/agents")
+"""Where goldens are kept unless something else is said."""
 
 HEADER: Final = "# agent-tt golden 1"
 """The first line of every golden. The number is that of the format."""

@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import UsageError
+from agent_tt.golden.outside_rules import Judged, Verify
 from agent_tt.golden.run_rules import AtMost, Ends, Expression
 from agent_tt.golden.tool_rules import Calls, Never, Tools
 from agent_tt.golden.value_rules import Answer, State
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "read_rule", "rule_from_text"]
 
 KINDS: Final[Mapping[str, type[Rule]]] = {
-    kind.kind: kind for kind in (Ends, Tools, Calls, Never, AtMost, State, Answer, Expression)
+    kind.kind: kind for kind in (Ends, Tools, Calls, Never, AtMost, State, Answer, Expression, Verify, Judged)
 }
 """The kinds by their names in a file."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.decode import decode
+from agent_tt.errors import StepNotFound
 from agent_tt.golden.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -56,7 +57,14 @@ class OpenedStep:
 
     @property
     def state(self) -> object:
-        """The state after it, as plain Python values."""
+        """The state after it, as plain Python values.
+
+        Raises:
+            StepNotFound: no checkpoint of it is kept.
+        """
+        found = self._source.steps(self._run.id, self.number, self.number + 1) if self.number else ()
+        if any(step.is_unkept for step in found):
+            raise StepNotFound(f"no checkpoint is kept of step {self.number} of {self._run.name}")
         return decode(self._source.state(self._run.id, self.number), lenient=True)
 
 

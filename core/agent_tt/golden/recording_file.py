@@ -35,7 +35,8 @@ _LEVEL: Final = 19
 def pack_run(source: SqliteStore, run_id: str) -> tuple[bytes, str]:
     """Pack a run with the runs that it was forked from.
 
-    Secrets are not in it: none is in a store. Its project folder is named as `.`.
+    Secrets are in it only where they are in the store: in threads that LangGraph's checkpointer kept, of which nothing
+    is redacted. Its project folder is named as `.`.
 
     Returns:
         The bytes of the file, and their digest.

@@ -23,6 +23,7 @@ __all__ = [
     "choice",
     "failed",
     "flag",
+    "in_one_line",
     "number",
     "passed",
     "text",
@@ -44,21 +45,30 @@ class Judgement:
         said: what was found, in words: `took 9`.
         step: the step at which that shows; None where it shows at none.
         differences: what was expected and what came, where values were compared.
+        shown: lines that a person reads beside that.
     """
 
     verdict: Verdict
     said: str
     step: int | None = None
     differences: tuple[Difference, ...] = ()
+    shown: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Wire]:
-        """`{verdict, said, step, differences: [{path, old, new}]}`."""
+        """`{verdict, said, step, differences: [{path, old, new}], shown: [line]}`."""
         return {
             "verdict": self.verdict,
             "said": self.said,
             "step": self.step,
             "differences": [each.to_json() for each in self.differences],
+            "shown": list(self.shown),
         }
+
+
+def in_one_line(sentence: str, said: str, step: int | None) -> str:
+    """What a rule says of a run, after its sentence."""
+    at = "" if step is None else f" (step {step})"
+    return f"{sentence}: {said}{at}"
 
 
 def passed(said: str, step: int | None = None) -> Judgement:
@@ -86,10 +96,14 @@ class Rule(ABC):
     Attributes:
         kind: its name in the file.
         shapes: checks of values from a file, by key: each gives the value of the field, or raises ValueError.
+        reaches_out: whether more than the run is looked at, so that only running the golden tells.
+        needs_leave: whether it is left out unless whoever runs the golden says otherwise.
     """
 
     kind: ClassVar[str]
     shapes: ClassVar[Mapping[str, Callable[[object], object]]]
+    reaches_out: ClassVar[bool] = False
+    needs_leave: ClassVar[bool] = False
 
     @property
     @abstractmethod

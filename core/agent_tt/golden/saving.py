@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.golden.golden_file import Golden, KeptRule, write_golden
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["PROGRAM_FACTS", "save_golden"]
+__all__ = ["PROGRAM_FACTS", "plan_golden", "save_golden", "unredacted_in"]
 
 PROGRAM_FACTS: Final = (
     RunFacts.script,
@@ -35,6 +37,44 @@ PROGRAM_FACTS: Final = (
 """What the metadata of a run says of the program that ran; in a golden the text file says it."""
 
 SUFFIX: Final = ".recording.zst"
+
+
+def plan_golden(
+    source: RunSource,
+    run: Run,
+    folder: Path,
+    name: str,
+    rules: Sequence[Rule],
+    *,
+    agent: str | None = None,
+    replaces: bool = False,
+) -> Golden:
+    """The golden that a run would be kept as; nothing is written, and its recording has no digest yet.
+
+    Args and Raises: as `save_golden`.
+    """
+    if not isinstance(source, SqliteStore):
+        raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
+    if run.status == "running":
+        raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
+    if run.facts.langgraph_thread is not None:
+        raise UsageError(
+            f"{run.name} is a thread of LangGraph: its checkpoints were recorded, and no call that could be answered",
+            hint=f"Keep a fork of it: `agent-tt fork {shlex.quote(run.name)} --at 1 --agent module:graph` has calls.",
+        )
+    if siblings := siblings_of(source, run):
+        raise UsageError(
+            f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
+            " which would run as a whole",
+            hint="Record it by a script of its own, or by a function with a parameter `state=None`.",
+        )
+    if not re.fullmatch(r"[\w][\w.-]*", name):
+        raise UsageError(f"{name!r} is no name of a golden", hint="Letters, digits, - _ and . can stand in it.")
+    path = folder / f"{name}.toml"
+    if path.exists() and not replaces:
+        raise UsageError(f"{path} is there already", hint="Give another --name, or --replace it.")
+    program = _program(run, path.parent, agent)
+    return Golden(path, name, program, f"{name}{SUFFIX}", "", run.id, tuple(map(KeptRule, rules)))
 
 
 def save_golden(
@@ -60,28 +100,13 @@ def save_golden(
 
     Raises:
         ReadOnlySource: the run lies in a file of another system.
-        UsageError: it still runs, names no program, is one of several of its script; the name is not one of a file,
-            or is taken.
+        UsageError: it still runs, names no program, is a thread that LangGraph's checkpointer kept, or one of several
+            of its script; the name is not one of a file, or is taken.
         Damaged: something of the run is.
     """
-    if not isinstance(source, SqliteStore):
-        raise ReadOnlySource(f"{run.name} lies in {source.path}, which another system wrote: it names no code to test")
-    if run.status == "running":
-        raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
-    if siblings := siblings_of(source, run):
-        raise UsageError(
-            f"{run.name} was recorded with {len(siblings)} other run{'s' * (len(siblings) > 1)} by one script,"
-            " which would run as a whole",
-            hint="Record it by a script of its own, or by a function with a parameter `state=None`.",
-        )
-    if not re.fullmatch(r"[\w][\w.-]*", name):
-        raise UsageError(f"{name!r} is no name of a golden", hint="Letters, digits, - _ and . can stand in it.")
-    path = folder / f"{name}.toml"
-    if path.exists() and not replaces:
-        raise UsageError(f"{path} is there already", hint="Give another --name, or --replace it.")
-    program = _program(run, path.parent, agent)
-    packed, digest = pack_run(source, run.id)
-    golden = Golden(path, name, program, f"{name}{SUFFIX}", digest, run.id, tuple(map(KeptRule, rules)))
+    planned = plan_golden(source, run, folder, name, rules, agent=agent, replaces=replaces)
+    packed, digest = pack_run(cast("SqliteStore", source), run.id)
+    golden = replace(planned, digest=digest)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         golden.recording_path.write_bytes(packed)
@@ -89,6 +114,15 @@ def save_golden(
         raise UsageError(f"{golden.recording_path} cannot be written: {error}") from error
     write_golden(golden)
     return golden
+
+
+def unredacted_in(source: RunSource, run: Run) -> str | None:
+    """The name of the thread in the recording of a golden, of which nothing is redacted; None where there is none."""
+    while run.parent is not None:
+        run = source.run(run.parent)
+        if run.facts.langgraph_thread is not None:
+            return run.name
+    return None
 
 
 def _program(run: Run, folder: Path, agent: str | None) -> dict[str, object]:

@@ -172,6 +172,8 @@ class State(Rule):
                 return unknown(HALTED)
             if step > run.last_step:
                 return failed(f"the run has no step {step}: it took {run.last_step}", run.last_step or None)
+        if run.lacks_state(step):
+            return unknown(f"no checkpoint is kept of step {step}")
         at = step or None
         state = run.state(step)
         try:
@@ -202,9 +204,10 @@ class State(Rule):
 
     def accepting(self, run: Evidence) -> Rule | None:
         """The value that the run has there."""
-        if not run.is_whole or self._is_beyond(run):
+        step = run.last_step if self.step is None else self.step
+        if not run.is_whole or self._is_beyond(run) or run.lacks_state(step):
             return None
-        state = run.state(run.last_step if self.step is None else self.step)
+        state = run.state(step)
         try:
             value = get(state, to_wire_path(state, parse_path(self.path)))
         except PathNotFound:

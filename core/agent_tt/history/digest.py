@@ -33,7 +33,7 @@ from agent_tt.errors import CorruptDelta
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Scalar, Wire
 
 __all__ = [
     "CONTAINERS",
@@ -97,7 +97,15 @@ def token(wire: Wire) -> int:
             return _pairs_token(wire[VALUE])
         if len(wire) <= SMALL_DICT and CONTAINERS.isdisjoint(map(type, wire.values())):
             return small_dict_token(wire)
-        return sum_token(len(wire), sum([entry_token(key, token(value)) for key, value in wire.items()]))
+        total = 0
+        for key, value in wire.items():
+            kind = type(value)
+            length = len(value) if kind is str else 0  # type: ignore[arg-type]
+            if kind in _EXACT_BY_EQUALITY and len(key) + length <= _SHORT:
+                total += _entry_of_short(key, value)  # type: ignore[arg-type]  # hashable, all of these types
+            else:
+                total += entry_token(key, token(value))
+        return sum_token(len(wire), total)
     if type(wire) is list:
         if CONTAINERS.isdisjoint(map(type, wire)):
             return flat_list_token(tlv(wire))
@@ -117,12 +125,12 @@ def flat_list_token(raw: bytes) -> int:
 
 def entry_token(key: str, value: int) -> int:
     """What an entry adds to the sum of its dict; `value` is the value's token."""
-    return _hash(b"p" + value.to_bytes(DIGEST_SIZE, "little") + key.encode())
+    return _hash_of_any(b"p" + value.to_bytes(DIGEST_SIZE, "little") + key.encode())
 
 
 def sum_token(count: int, total: int) -> int:
     """Token of a larger dict: its number of entries and the sum of their `entry_token`s (reduced here)."""
-    return _hash(b"D" + count.to_bytes(8, "little") + (total & _MASK).to_bytes(16, "little"))
+    return _hash_of_any(b"D" + count.to_bytes(8, "little") + (total & _MASK).to_bytes(16, "little"))
 
 
 def polynomial(start: int, tokens: Iterable[int]) -> int:
@@ -153,7 +161,7 @@ def is_hashed_whole(wire: dict[str, Wire] | list[Wire]) -> bool:
 
 def list_token(count: int, value: int) -> int:
     """Token of a list that holds containers: its length and its `polynomial`."""
-    return _hash(b"L" + count.to_bytes(8, "little") + value.to_bytes(16, "little"))
+    return _hash_of_any(b"L" + count.to_bytes(8, "little") + value.to_bytes(16, "little"))
 
 
 def _hash(plain: bytes) -> int:
@@ -165,8 +173,16 @@ def _hash_of_any(plain: bytes) -> int:
 
 
 _SHORT: Final = 64
-"""Bytes up to which what is hashed is remembered: keys and small values come again with each object of a kind."""
+"""Bytes, or characters, up to which what is hashed is remembered: keys and small values come again with each object of
+a kind."""
+_EXACT_BY_EQUALITY: Final = frozenset({str, int, bool, type(None)})
+"""Types of which two equal values are the same."""
 _hash_of_short: Final = lru_cache(4096)(_hash_of_any)
+
+
+@lru_cache(4096, typed=True)
+def _entry_of_short(key: str, value: Scalar) -> int:
+    return entry_token(key, token(value))
 
 
 def _is_pairs(wire: dict[str, Wire]) -> bool:

@@ -21,15 +21,13 @@ from agent_tt.errors import AgentTTError, NotRebuildable, ToolDenied, UsageError
 from agent_tt.model.facts import CallFacts
 from agent_tt.questions import Decision, NewQuestion
 from agent_tt.recording.calls.answers import question_of
-from agent_tt.recording.concurrency.tasks import running_loop
+from agent_tt.recording.concurrency.beside import beside
 from agent_tt.recording.links import Link, Place, Reply
-from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.store_work import store_at_work
 from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
-    from asyncio import Future
     from collections.abc import Callable, Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
@@ -71,12 +69,7 @@ class Approvals(Link):
         about = _About(call, new, self._stand_ins)
         if call.spec.can_wait:
             return Reply(later=lambda: self._decided_soon(about))
-        reply = None
-        while reply is None:
-            with self._asked(about) as question:
-                decision = wait_for_decision(about, question, threading.Event())
-            reply = about.reply(decision)
-        return reply
+        return self._decided(about, threading.Event())
 
     async def _decided_soon(self, about: _About) -> Reply:
         """As a plain call is asked about, for a coroutine."""
@@ -86,29 +79,22 @@ class Approvals(Link):
         return reply
 
     async def _decision_soon(self, about: _About) -> Decision:
-        loop = running_loop()
-        if loop is None:  # another kind of event loop: nothing is known of it
-            with self._asked(about) as question:
-                return wait_for_decision(about, question, threading.Event())
         with self._asked(about) as question:
-            future: Future[Decision] = loop.create_future()
-            is_left = threading.Event()
+            return await beside(lambda is_left: wait_for_decision(about, question, is_left))
 
-            def look() -> None:
-                decided: Decision | BaseException
-                try:
-                    decided = wait_for_decision(about, question, is_left)
-                except BaseException as error:  # noqa: BLE001  it is raised where the answer is awaited
-                    decided = error
-                with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
-                    loop.call_soon_threadsafe(_settle, future, decided)
+    def outcome_unknown(self, call: OpenCall, new: NewCall, why: str, is_left: threading.Event) -> Reply | None:
+        """Ask about a call that is done once for its key, and may have happened."""
+        if call.number is None:
+            return None
+        return self._decided(_About(call, new, self._stand_ins, why), is_left)
 
-            with nowhere():  # the thread is ours: it makes no lane
-                threading.Thread(target=look, name="agent-tt asks", daemon=True).start()
-            try:
-                return await future
-            finally:
-                is_left.set()
+    def _decided(self, about: _About, is_left: threading.Event) -> Reply:
+        reply = None
+        while reply is None:
+            with self._asked(about) as question:
+                decision = wait_for_decision(about, question, is_left)
+            reply = about.reply(decision)
+        return reply
 
     @contextlib.contextmanager
     def _asked(self, about: _About) -> Iterator[OpenQuestion | None]:
@@ -153,12 +139,12 @@ class Approvals(Link):
 class _About:
     """A call that somebody is asked about."""
 
-    def __init__(self, call: OpenCall, new: NewCall, stand_ins: StandIns | None) -> None:
+    def __init__(self, call: OpenCall, new: NewCall, stand_ins: StandIns | None, trouble: str = "") -> None:
         self.recording = call.recording
         self._call = call
         self._question = question_of(new, call.step_number, can_wait=call.spec.can_wait)
         self._stand_ins = stand_ins
-        self._trouble = ""
+        self._trouble = trouble
 
     def ask(self) -> OpenQuestion | None:
         """Write the question down.
@@ -207,15 +193,6 @@ class _About:
             raise UsageError(f"nothing of {self._question.name} can be changed", hint="run it as it is, or refuse it")
         made = given.edited(named, changed, decode if stand_ins is None else stand_ins.value)
         return Reply(edited=edited, sent=made)
-
-
-def _settle(future: Future[Decision], decided: Decision | BaseException) -> None:
-    if future.done():  # whoever waited was cancelled
-        return
-    if isinstance(decided, Decision):
-        future.set_result(decided)
-    else:
-        future.set_exception(decided)
 
 
 def wait_for_decision(about: _About, question: OpenQuestion | None, is_left: threading.Event) -> Decision:

@@ -35,8 +35,10 @@ the graph's channels by name; LangGraph's own ones, the versions of all and the 
 imported), and packed again: where the bytes are the same, the wire value is kept, else the bytes. What comes back
 goes through the serializer. Nothing is redacted: a graph goes on from what is kept.
 
-**Crashes, threads, processes.** `put` and `put_writes` are one durable transaction each, which begins with what
-others have written since. What several threads or processes write to one thread lies in the order in which they came.
+**Crashes, threads, processes.** `put` and `put_writes` return when what they were given is durable. All that is asked
+for at the same time of one thread is one transaction, which begins with what others have written since: LangGraph saves
+what tasks wrote in the background, so that the checkpoint that came of it is there before that is committed. What
+several threads or processes write to one thread lies in the order in which they came.
 Writes that come before their checkpoint wait in the facts of the run. A thread is `running` while its latest
 checkpoint has a node to run, and the process that wrote it is there; a question to a person or an error makes it
 `interrupted` or `failed`.

@@ -110,7 +110,7 @@ def saved_checkpoint(
     }
     extra = {key: value for key, value in extra.items() if value is not None or key in _TOLD}
     state = shown.parted(channels, book if isinstance(book, dict) else {})
-    return Saved(namespace, checkpoint_id, parent, state, extra, host=shown.host(extra))
+    return Saved(namespace, checkpoint_id, parent, state, extra, host=StepFacts(extra).graph_checkpoint_id)
 
 
 class Chain:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Imported", "import_threads"]
 
 _LEFT_OUT: Final = "it is left out"
+_ROWS: Final = 1_000
+_BYTES: Final = 4_000_000
+"""What a transaction reads until it ends with the thread that it is at: whoever else writes must not wait for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,10 @@ def import_threads(
     threads: Collection[str] = (),
     report: Callable[[int, int], None] | None = None,
 ) -> list[Imported]:
-    """Copy threads of a LangGraph database, with their branches and subgraphs, into a store; each is one transaction.
+    """Copy threads of a LangGraph database, with their branches and subgraphs, into a store.
 
-    What is there already stays. What cannot be read is left out and named.
+    One transaction takes in several threads, each as a whole: one that is broken off leaves no part of a thread, and is
+    repeated for the rest. What is there already stays. What cannot be read is left out and named.
 
     Args:
         source: the database, a file or an address; it is only read.
@@ -84,12 +88,19 @@ def import_threads(
         # The oldest first: the store lists the newest run first, as the database does.
         chosen = [rows for name, rows in reversed(found.items()) if not threads or name in threads]
         with closing(Threads(open_threads(target))) as store:
-            done = []
-            for number, rows in enumerate(chosen):
-                if report is not None:
-                    report(number, len(chosen))
-                with store.use(rows.thread) as thread:
-                    done.append(_Importer(database, rows).into(thread))
+            done: list[Imported] = []
+            while len(done) < len(chosen):
+                with store.together():
+                    rows_read = bytes_read = 0
+                    while len(done) < len(chosen) and rows_read < _ROWS and bytes_read < _BYTES:
+                        if report is not None:
+                            report(len(done), len(chosen))
+                        rows = chosen[len(done)]
+                        importer = _Importer(database, rows)
+                        with store.use(rows.thread, to_write=True) as thread, thread.whole():
+                            done.append(importer.into(thread))
+                        rows_read += len(rows.checkpoints) + sum(map(len, rows.writes.values()))
+                        bytes_read += importer.bytes_read
             return done
 
 
@@ -100,6 +111,11 @@ class _Importer:
         self._rows = rows
         self._reader = ThreadReader(database, rows)
         self._problems: list[str] = []
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes of the database were read."""
+        return self._reader.bytes_read
 
     def into(self, thread: Thread) -> Imported:
         """Add to a thread what it lacks."""

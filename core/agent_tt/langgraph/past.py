@@ -70,7 +70,7 @@ class ForkedThread:
         for step, entry in found:
             if step.number > last and (self.was_gone_on_from or not entry.namespace):
                 continue
-            if entry.namespace and shown.host(step.extra) == here and self.was_gone_on_from:
+            if entry.namespace and StepFacts(step.extra).graph_checkpoint_id == here and self.was_gone_on_from:
                 continue  # a subgraph that ran from there begins anew
             self._add(entry)
             self._steps[step.number] = step
@@ -151,7 +151,8 @@ class ForkedThread:
             channels, _ = shown.joined(self._state(self._after(entry)))
             writes = [replace(write, value=write.given(channels), found=None) for write in writes]
         state = self._state(entry.step)
-        return Saved(entry.namespace, entry.id, entry.parent, state, extra, writes, shown.host(extra))
+        host = StepFacts(extra).graph_checkpoint_id
+        return Saved(entry.namespace, entry.id, entry.parent, state, extra, writes, host)
 
     def _after(self, entry: Entry) -> int:
         """The step of the checkpoint that came of what was written on top of one, in the run that is forked."""
@@ -178,10 +179,15 @@ class _OneThread:
         self.lock = threading.RLock()
 
     @contextmanager
-    def use(self, _thread_id: str, *, to_write: bool = False) -> Iterator[ForkedThread]:  # noqa: ARG002  as of `Threads`
+    def use(self, _thread_id: str) -> Iterator[ForkedThread]:
         """The thread."""
         with self.lock:
             yield self._thread
+
+    def write(self, _thread_id: str, write: Callable[[ForkedThread], None], **_how: object) -> None:
+        """Write to the thread."""
+        with self.lock:
+            write(self._thread)
 
     def newest_first(self, _thread_id: str | None, before: str | None) -> Iterator[tuple[str, Entry]]:
         """Its checkpoints, those with the greatest ids first."""

@@ -203,11 +203,10 @@ class Checkpointer(AsyncMethods):
         """
         names = config["configurable"]
         namespace = names.get("checkpoint_ns", "")
-        with self._threads.use(str(names["thread_id"]), to_write=True) as thread:
-            said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
-            parent = names.get("checkpoint_id")
-            document = cast("Mapping[str, object]", checkpoint)
-            thread.put(saved_checkpoint(namespace, parent, document, said, self._kept))
+        said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
+        parent = names.get("checkpoint_id")
+        saved = saved_checkpoint(namespace, parent, cast("Mapping[str, object]", checkpoint), said, self._kept)
+        self._threads.write(str(names["thread_id"]), lambda thread: thread.put(saved), checkpoint=saved.id)
         return _config(names["thread_id"], namespace, checkpoint["id"])
 
     def put_writes(
@@ -222,12 +221,14 @@ class Checkpointer(AsyncMethods):
             task_path: its place in the graph.
         """
         names = config["configurable"]
-        with self._threads.use(str(names["thread_id"]), to_write=True) as thread:
-            kept = [
-                Write(task_id, task_path, WRITES_IDX_MAP.get(channel, at), channel, self._kept(value)[0])
-                for at, (channel, value) in enumerate(writes)
-            ]
-            thread.put_writes(names.get("checkpoint_ns", ""), str(names["checkpoint_id"]), kept)
+        kept = [
+            Write(task_id, task_path, WRITES_IDX_MAP.get(channel, at), channel, self._kept(value)[0])
+            for at, (channel, value) in enumerate(writes)
+        ]
+        place = names.get("checkpoint_ns", ""), str(names["checkpoint_id"])
+        self._threads.write(
+            str(names["thread_id"]), lambda thread: thread.put_writes(*place, kept), checkpoint=place[1], gather=True
+        )
 
     def delete_thread(self, thread_id: str) -> None:
         """Take a thread away, with all its branches."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import VALUE
 from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, is_internal
-from agent_tt.model.facts import StepFacts
 from agent_tt.model.kinds import LANGGRAPH_KEY
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from agent_tt.model import RunStatus
 
 __all__ = [
-    "host",
     "joined",
     "next_nodes",
     "parted",
@@ -91,14 +89,6 @@ def stamp(at_us: int) -> str | None:
         return (_EPOCH + at_us * _US).isoformat()
     except OverflowError:
         return None
-
-
-def host(extra: Mapping[str, Wire]) -> str | None:
-    """Of a subgraph's checkpoint: the checkpoint of the whole graph that it ran from."""
-    said = StepFacts(extra).checkpoint_metadata
-    parents = said.get("parents") if isinstance(said, dict) else None
-    found = parents.get("") if isinstance(parents, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def run_status(writes: Iterable[Write], following: Sequence[object]) -> RunStatus:

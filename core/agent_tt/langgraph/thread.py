@@ -57,6 +57,7 @@ class Thread:
         self.id = thread_id
         self._store = store
         self.run_id = id_of("langgraph thread", thread_id)
+        self._is_open = self._are_over = False
         self._forget()
 
     def _forget(self) -> None:
@@ -68,6 +69,7 @@ class Thread:
         self._facts: dict[tuple[int, int], dict[str, Wire]] = {}
         self._stored: dict[tuple[int, int], dict[str, Wire]] = {}
         self._written: dict[tuple[int, int], list[Write]] = {}
+        self._changed: dict[tuple[int, int], Entry] = {}
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -184,7 +186,7 @@ class Thread:
                     writes = [replace(write, value=write.given(channels), found=None) for write in writes]
                 except Damaged as error:
                     raise self._damaged(entry, error) from error
-            host = shown.host(extra)
+            host = StepFacts(extra).graph_checkpoint_id
             return Saved(entry.namespace, entry.id, entry.parent, state(entry, entry.step), extra, writes, host)
 
         return read
@@ -192,8 +194,12 @@ class Thread:
     # ---------------------------------------------------------------- writing
 
     @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """One transaction that begins with what others have written."""
+    def whole(self) -> Iterator[None]:
+        """One transaction that begins with what others have written; within another one, a part of it."""
+        if self._is_open:
+            yield
+            return
+        self._is_open = True
         try:
             with self._store.database.as_one() as tx:
                 version, self._has_written = tx.version(), False
@@ -203,16 +209,19 @@ class Thread:
                         if run.writer is not None:
                             run.writer.ask_again()
                 yield
+                self._write_changed()
         except BaseException:
             self._forget()  # it may be ahead of the file
             raise
+        finally:
+            self._is_open = self._are_over = False
         # A transaction without a change is no commit: the next number may then be somebody else's.
         self._left_at = version + 1 if version is not None and self._has_written else None
         self._version = None
 
     def put(self, saved: Saved) -> None:
         """Add a checkpoint, or put it in the place of the one of its id; one transaction."""
-        with self._whole():
+        with self.whole():
             self._put(saved)
 
     def _put(self, saved: Saved) -> None:
@@ -242,6 +251,7 @@ class Thread:
         )
         if parent is not None and parent.run == run and self._is_last(parent):
             self._shorten(parent, saved.state)
+        self._write_changed()
         number = self._writer(run).add(step, compared(saved.state))
         self._has_written = True
         entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
@@ -255,7 +265,7 @@ class Thread:
 
     def put_writes(self, namespace: str, checkpoint_id: str, writes: Sequence[Write]) -> None:
         """Add what a task wrote on top of a checkpoint, which may not be there yet; one transaction."""
-        with self._whole():
+        with self.whole():
             entry = self.entries.get(namespace, {}).get(checkpoint_id)
             if entry is None:
                 self._ensure_run()
@@ -287,7 +297,7 @@ class Thread:
 
     def rewrite(self, kept: Callable[[Entry], bool]) -> None:
         """Keep some of the checkpoints, and take the others away; one transaction."""
-        with self._whole():
+        with self.whole():
             left = [saved for entry, saved in self.everything() if kept(entry)]
             if len(left) < sum(map(len, self.entries.values())):
                 self._remove()
@@ -309,7 +319,8 @@ class Thread:
             others: the checkpoints, each after the one that it went on from.
             are_over: whoever made them is gone: none of them runs.
         """
-        with self._whole():
+        with self.whole():
+            self._are_over = are_over
             at_us: int | None = None
             for saved in others:
                 at_us = shown.time_us(StepFacts(saved.extra).checkpoint_ts) or at_us
@@ -318,10 +329,11 @@ class Thread:
             if are_over:
                 with as_if(at_us, None) if at_us is not None else nullcontext():
                     self.interrupt()
+                self._are_over = False
 
     def remove(self) -> None:
         """Take the thread away."""
-        with self._whole():
+        with self.whole():
             self._remove()
 
     def _remove(self) -> None:
@@ -376,12 +388,19 @@ class Thread:
 
     def _change_writes(self, entry: Entry, writes: list[Write]) -> None:
         """Put other writes, in the order in which LangGraph applies them, in the place of those of a checkpoint."""
-        key, fact = (entry.run, entry.step), StepFacts.writes.entry(kept_writes(writes))
-        self._facts[key] = {**self.facts_of(entry), **fact}
-        self._stored[key] = {**self._stored[key], **fact}
-        self._writer(entry.run).change_extra(entry.step, self._stored[key])
-        self._has_written = True
+        key = entry.run, entry.step
+        self._changed[key] = entry
         self._written[key] = writes
+
+    def _write_changed(self) -> None:
+        """Write what was written on top of checkpoints, each once, however often it has changed."""
+        for key, entry in self._changed.items():
+            fact = StepFacts.writes.entry(kept_writes(self._written[key]))
+            self._facts[key] = {**self.facts_of(entry), **fact}
+            self._stored[key] = {**self._stored[key], **fact}
+            self._writer(entry.run).change_extra(entry.step, self._stored[key])
+            self._has_written = True
+        self._changed.clear()
 
     def _shorten(self, parent: Entry, state: dict[str, Wire]) -> None:
         """Leave of the writes that led to a state only where they lie in it."""
@@ -433,7 +452,8 @@ class Thread:
             status = "unknown"
         run = self._runs[entry.run]
         if run.status != status:
-            self._writer(entry.run).set_status(status)
+            if not (status == "running" and self._are_over):  # a later one changes that, or `take_in`
+                self._writer(entry.run).set_status(status)
             run.status = status
 
 

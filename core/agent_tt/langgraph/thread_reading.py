@@ -38,6 +38,9 @@ class ThreadReader:
         database: the database.
         rows: the thread.
         check: looks at a checkpoint before it is read, and raises what is to end the reading.
+
+    Attributes:
+        bytes_read: how many bytes it has fetched.
     """
 
     def __init__(
@@ -50,14 +53,16 @@ class ThreadReader:
         self._rows = rows
         self._check = check
         self._values = Values()
+        self.bytes_read = 0
 
     def checkpoints(self, rows: Sequence[CheckpointRow]) -> Iterator[tuple[CheckpointRow, Saved | Damaged]]:
         """Give each checkpoint with what tasks wrote on top of it, or why it cannot be read."""
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
             written = [write for row in some for write in self._rows.writes.get(row.key, ())]
-            blobs = dict(zip(written, self._database.values(written), strict=True))
+            blobs = dict(zip(written, self._fetched(written), strict=True))
             for row, document in zip(some, self._database.documents(some), strict=True):
+                self.bytes_read += document.size
                 self._check(row, document)
                 try:
                     yield row, self._saved(row, document, blobs)
@@ -70,7 +75,12 @@ class ThreadReader:
         Raises:
             Damaged: some of it cannot be read.
         """
-        return [self._write(row, blob) for row, blob in zip(rows, self._database.values(rows), strict=True)]
+        return [self._write(row, blob) for row, blob in zip(rows, self._fetched(rows), strict=True)]
+
+    def _fetched(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
+        values = self._database.values(rows)
+        self.bytes_read += sum(len(value) for value in values if value is not None)
+        return values
 
     def _saved(self, row: CheckpointRow, stored: Document, blobs: Mapping[WriteRow, bytes | None]) -> Saved:
         if row.flaw:

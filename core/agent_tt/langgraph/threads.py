@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.langgraph.thread import Thread
 from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent_tt.langgraph.entries import Entry
     from agent_tt.store.threads import ThreadStore
@@ -20,6 +22,25 @@ __all__ = ["KEPT", "Threads"]
 
 KEPT: Final = 64
 """Threads of which this process remembers where their checkpoints lie."""
+_MOMENT_S: Final = 50e-6
+"""Less than a commit takes that is forced to the disk."""
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """Something to write to a thread, and what has become of it.
+
+    Attributes:
+        write: writes it.
+        checkpoint: the checkpoint that it is, or that it is on top of; ids grow with time.
+        is_done: whether it is in the file.
+        is_alone: whether a transaction failed that it was a part of.
+    """
+
+    write: Callable[[Thread], None]
+    checkpoint: str
+    is_done: bool = False
+    is_alone: bool = False
 
 
 class Threads:
@@ -34,6 +55,8 @@ class Threads:
         self.store = store
         self.lock = threading.RLock()
         self._known: OrderedDict[str, Thread] = OrderedDict()
+        self._gate = threading.Lock()
+        self._asked: dict[str, list[_Asked]] = {}
 
     @contextmanager
     def use(self, thread_id: str, *, to_write: bool = False) -> Iterator[Thread]:
@@ -48,6 +71,66 @@ class Threads:
             if not to_write:
                 thread.refresh()
             yield thread
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is written to threads while the block lasts is one transaction: all of it, or nothing."""
+        with self.lock:
+            try:
+                with self.store.database.as_one():
+                    yield
+            except BaseException:
+                self._known.clear()  # they may be ahead of the file
+                raise
+            self.store.database.checkpoint("FULL")  # it is due after so many commits, each of which was small
+
+    def write(self, thread_id: str, write: Callable[[Thread], None], *, checkpoint: str, gather: bool = False) -> None:
+        """Write to a thread, durably; all that is asked for at the same time is one transaction.
+
+        What the tasks of a superstep wrote and the checkpoint that came of it are, as a rule, for LangGraph saves both
+        in threads of their own.
+
+        Args:
+            thread_id: the thread.
+            write: writes to it, each time as if for the first time: where one fails, each is done by itself.
+            checkpoint: the checkpoint that it is, or that it is on top of. What is written together is written in the
+                order of these, whichever of LangGraph's threads was first.
+            gather: whether to wait a moment for more.
+        """
+        asked = _Asked(write, checkpoint)
+        with self._gate:
+            self._asked.setdefault(thread_id, []).append(asked)
+        if gather:
+            time.sleep(_MOMENT_S)  # the interpreter's lock is free meanwhile: who is about to ask can go on
+        with self.use(thread_id, to_write=True) as thread:
+            if not (asked.is_done or asked.is_alone):
+                self._write_together(thread, asked)
+            if not asked.is_done:
+                with thread.whole():
+                    write(thread)
+
+    def _write_together(self, thread: Thread, own: _Asked) -> None:
+        """Write what is asked for until nothing more is; where one of several fails, nothing is written."""
+        taken: list[_Asked] = []
+        try:
+            with thread.whole():
+                while more := self._take(thread.id):
+                    taken += more
+                    for asked in more:
+                        asked.write(thread)
+        except BaseException as error:
+            taken = taken or self._take(thread.id)
+            for asked in taken:
+                asked.is_alone = True
+            if taken == [own] or not isinstance(error, Exception):
+                raise
+        else:
+            for asked in taken:
+                asked.is_done = True
+
+    def _take(self, thread_id: str) -> list[_Asked]:
+        with self._gate:
+            return sorted(self._asked.pop(thread_id, []), key=lambda asked: asked.checkpoint)
 
     def ids(self) -> list[str]:
         """List the ids of all threads, the oldest thread first."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import marshal
+import threading
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
@@ -83,7 +85,11 @@ class _TooDeep(Exception):
 
 
 class _Form(NamedTuple):
-    """All that messages are written from; the forms of two lists, each part joined, are that of the lists joined."""
+    """All that messages are written from: their classes, their fields, and what else they have, where one has anything.
+
+    The forms of two lists, each part joined, are that of the lists joined; or of no messages, where one of them has
+    nothing else.
+    """
 
     kinds: list[type]
     fields: bytes
@@ -96,10 +102,11 @@ class _Form(NamedTuple):
         Raises:
             TypeError, AttributeError: one holds objects, or is no message.
         """
-        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
-        extras = ormsgpack.packb([*map(_EXTRAS, messages)], option=_EXACT)
         head = 1 if len(messages) < 16 else 3  # it counts the items
-        return cls([*map(type, messages)], fields[head:], extras[head:])
+        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
+        extras: list[object] = [*map(_EXTRAS, messages)]
+        beside = ormsgpack.packb(extras, option=_EXACT)[head:] if any(extras) else b""
+        return cls([*map(type, messages)], fields[head:], beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +195,13 @@ class _NotPackable(Exception):
 
 
 class Values:
-    """Converts values, and remembers typed ones: the states of a thread share most of them. Not for several threads."""
+    """Converts values, and remembers typed ones: the states of a thread share most of them.
+
+    Several threads may call `kept` and `given`.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
         self._extensions: _Memory[bytes, Extension] = _Memory()
         self._known: _Memory[int, _Chunk] = _Memory()
@@ -208,10 +219,13 @@ class Values:
             if plain is not None:
                 return plain, plain
             if type(value) is list:
-                wires = self._messages(serde, value)
+                with self._lock:
+                    wires = self._messages(serde, value)
                 if wires is not None:
                     return wires, None
-        return self.to_wire(serde.dumps_typed(value))
+        typed = serde.dumps_typed(value)
+        with self._lock:
+            return self.to_wire(typed)
 
     def _messages(self, serde: SerializerProtocol, items: list[object]) -> list[Wire] | None:
         """What is kept of a list of messages; None where it holds anything else."""
@@ -236,7 +250,7 @@ class Values:
                     found.append(chunk)
         except (TypeError, AttributeError):
             return None
-        return [wire for chunk in found for wire in chunk.wires]
+        return list(chain.from_iterable([chunk.wires for chunk in found]))
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
         """The value that was kept as `wire`, the caller's own.
@@ -244,11 +258,12 @@ class Values:
         Raises:
             Damaged: no value is kept so.
         """
-        if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
-            messages = self._given_messages(serde, wire)
-            if messages is not None:
-                return messages
-        return self._loaded(serde, wire)
+        with self._lock:
+            if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
+                messages = self._given_messages(serde, wire)
+                if messages is not None:
+                    return messages
+            return self._loaded(serde, wire)
 
     def _loaded(self, serde: SerializerProtocol, wire: Wire) -> object:
         try:

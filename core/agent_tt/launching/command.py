@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import Store
     from agent_tt.recording.runs.recorder import OnStoreError
 
-__all__ = ["Recorded", "record_command"]
+__all__ = ["Recorded", "has_hash_seed", "new_hash_seed", "record_command"]
 
 _MOST_SEED: Final = 2**32 - 1
 _SEED: Final = RunFacts.hash_seed.key
@@ -86,6 +86,7 @@ def record_command(
     patch: Sequence[PatchKind] = (),
     checkpoints: str = "all",
     on_store_error: OnStoreError = "continue",
+    hash_seed: str | None = None,
 ) -> Recorded:
     """Run a command to its end and record what its Python processes do.
 
@@ -99,6 +100,7 @@ def record_command(
         patch: what to record of the clock, random numbers, ids and the environment; see `agent_tt.patched`.
         checkpoints: which steps get a checkpoint; see `agent_tt.recording.steps.checkpointing`.
         on_store_error: whether the command runs, and goes on, where the store cannot be written; see `agent_tt.record`.
+        hash_seed: PYTHONHASHSEED, where there is none; None for any.
 
     Raises:
         UsageError: the command cannot be recorded, `checkpoints` is not a rule, or a path in `calls` leads to
@@ -121,6 +123,7 @@ def record_command(
             is_direct=is_direct,
             checkpoints=checkpoints,
             on_store_error=on_store_error,
+            hash_seed=hash_seed,
         )
         code, process = _run([program, *command[1:]], command[0], environment)
         return _recorded(code, process, report, store, command, calls or {})
@@ -168,12 +171,12 @@ def _environment(
     is_direct: bool,
     checkpoints: str,
     on_store_error: OnStoreError,
+    hash_seed: str | None,
 ) -> dict[str, str]:
     environment = dict(os.environ)
     seed = None
-    if not environment.get(_SEED) or environment[_SEED] == "random":
-        # Any number but 0, which would switch the randomness off: `sys.flags` would say so.
-        seed = environment[_SEED] = str(1 + secrets.randbelow(_MOST_SEED))
+    if not has_hash_seed():
+        seed = environment[_SEED] = hash_seed or new_hash_seed()
     before = environment.get(_PATH)
     environment[_PATH] = os.pathsep.join([str(BOOT_FOLDER), *([before] if before else [])])
     environment[STORE_VARIABLE] = str(store.resolve())
@@ -191,6 +194,16 @@ def _environment(
     )
     environment[SETTINGS_VARIABLE] = settings.to_text()
     return environment
+
+
+def has_hash_seed() -> bool:
+    """Whether the order of sets is settled for the programs that this process starts."""
+    return os.environ.get(_SEED, "random") not in ("", "random")
+
+
+def new_hash_seed() -> str:
+    """A PYTHONHASHSEED: any number but 0, which would switch the randomness off (`sys.flags` would say so)."""
+    return str(1 + secrets.randbelow(_MOST_SEED))
 
 
 def _run(command: Sequence[str], shown: str, environment: Mapping[str, str]) -> tuple[int, int]:

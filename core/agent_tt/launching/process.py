@@ -30,6 +30,7 @@ from agent_tt.recording.links import Link, Place
 from agent_tt.recording.runs.child_process import Join
 from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.recording.runs.kept_patterns import own_rules
+from agent_tt.recording.runs.process_runs import say_of_every_run
 from agent_tt.recording.runs.recorder import Recording, open_for_recording, store_path_of
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
@@ -38,6 +39,7 @@ from agent_tt.recording.steps.checkpointing import parse_rules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.launching.tools.outside_tools import Held
     from agent_tt.protocols import RunWriter
     from agent_tt.recording.open_run import OpenRun
@@ -184,10 +186,13 @@ def begin() -> None:
     recording = LaunchedRecording(_new_run(settings, command), settings, report, join)
     recording.begin(is_wanted=is_direct)
     patches = contextlib.ExitStack()
+    said: dict[str, Wire] = {_SEED: os.environ.get(_SEED)}
     if settings.patch:
         from agent_tt.patching import patched
 
         patches.enter_context(patched(*settings.patch, root=recording.code.root))
+        said |= RunFacts.patched.entry(tuple(settings.patch))
+    say_of_every_run(said)
     atexit.register(_end, recording, patches)
 
 
@@ -283,13 +288,13 @@ def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> di
         facts[RunFacts.module.key] = command.target
     if command.options:
         facts[RunFacts.python_options.key] = list(command.options)
+    if settings.patch:
+        facts[RunFacts.patched.key] = list(settings.patch)
     if settings.calls:
         from agent_tt.launching.tools.outside_tools import OUTSIDE
 
         facts[RunFacts.calls.key] = dict(settings.calls)
         facts[RunFacts.calls_named.key] = OUTSIDE.names()
-    if settings.patch:
-        facts[RunFacts.patched.key] = list(settings.patch)
     return facts | as_metadata(None) | own_rules(store=store_path_of(None))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -44,6 +45,14 @@ class Reading(RunSource):
     def read_only(self) -> bool:
         """Always: nothing is written into the file."""
         return True
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Answer what this thread asks meanwhile as of one moment."""
+        return self.reader.one_moment()
+
+    def may_hold(self, words: Sequence[str]) -> list[str] | None:
+        """List the runs of which a text may hold some words; None where nothing tells that faster than reading."""
+        return self.reader.may_hold(words)
 
     def step_count(self, run_id: str) -> int:
         """Give the number of the last step."""

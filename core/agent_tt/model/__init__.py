@@ -15,6 +15,8 @@
 | `statistics` | what can be counted over the runs of a file |
 | `quantities` | lengths of time and sizes as people write them |
 | `retention` | how long runs are kept |
+| `once` | the call that has the key of an effect that is done once |
+| `sampling` | which runs are kept when they are over |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 | `error_text`, `fact_text` | exceptions and facts as people type them |

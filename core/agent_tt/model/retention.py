@@ -21,6 +21,7 @@ __all__ = [
     "Retention",
     "RunClass",
     "age_of",
+    "check_keep",
     "class_of",
     "kept_always",
     "retention_of",
@@ -50,31 +51,38 @@ class Retention:
             table no run goes by its age, nor by one that its own facts say.
         keep_last: so many of the newest runs stay, and older ones go.
         max_bytes: the oldest runs go until the file is about as small as this.
+        is_automatic: whether a recording that ends has the store pruned, once a day.
     """
 
     ages: Mapping[RunClass, int | None] | None = field(default_factory=lambda: DEFAULT_AGES)
     keep_last: int | None = None
     max_bytes: int | None = None
+    is_automatic: bool = False
 
 
 def retention_of(words: Mapping[str, object]) -> Retention:
     """The retention that a table of settings asks for; what it does not say is as ever.
 
     Args:
-        words: ages by class (`30d` or `never`), `keep_last` (a number) and `max_size` (`2GB`).
+        words: ages by class (`30d` or `never`), `keep_last` (a number), `max_size` (`2GB`) and `automatic` (whether).
 
     Raises:
         UsageError: a name is not known, or a value cannot be read.
     """
     ages = dict(DEFAULT_AGES)
     keep_last = max_bytes = None
+    is_automatic = False
     for name, value in words.items():
         if name == "keep_last":
             if type(value) is not int or value < 1:
                 raise UsageError("keep_last must be a number from 1", hint="Write keep_last = 1000.")
             keep_last = value
+        elif name == "automatic":
+            if not isinstance(value, bool):
+                raise UsageError("automatic must be true or false", hint="Write automatic = true.")
+            is_automatic = value
         elif name not in (*CLASSES, "max_size"):
-            known = ", ".join((*CLASSES, "keep_last", "max_size"))
+            known = ", ".join((*CLASSES, "keep_last", "max_size", "automatic"))
             raise UsageError(f"there is no {name!r}", hint=f"Known are {known}.")
         elif not isinstance(value, str):
             raise UsageError(f"{name} must be a string", hint=f'Write {name} = "…".')
@@ -82,7 +90,20 @@ def retention_of(words: Mapping[str, object]) -> Retention:
             max_bytes = size(value)
         else:
             ages[cast("RunClass", name)] = None if value == NEVER else period(value)
-    return Retention(ages, keep_last, max_bytes)
+    return Retention(ages, keep_last, max_bytes, is_automatic)
+
+
+def check_keep(words: str) -> str:
+    """Check when a run may be pruned, as `retention` among its facts says it; give that.
+
+    Raises:
+        UsageError: it is no age, no class and not `never`.
+    """
+    if words != NEVER and _said_age(words) is None:
+        raise UsageError(
+            f"keep={words!r} is not a time that a run is kept", hint=f"Write 30d, {', '.join(CLASSES)} or never."
+        )
+    return words
 
 
 def kept_always(run: Run) -> str | None:

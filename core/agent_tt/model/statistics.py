@@ -97,6 +97,7 @@ class RunGroup:
         steps: how many steps they took.
         usage: their tokens, the dollars whose price is known, and how many model calls have no known price.
         took: how long those took that are over.
+        sampled_out: how many more there were, which succeeded and were not kept; None where that is not known.
     """
 
     name: str | None
@@ -104,17 +105,23 @@ class RunGroup:
     steps: int = 0
     usage: Usage = NO_USAGE
     took: Spread = NO_SPREAD
+    sampled_out: int | None = 0
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """How many runs there are, without those that were sampled out."""
         return sum(self.statuses.values())
 
     @property
     def success_rate(self) -> float | None:
-        """The part that succeeded of those that are over, whose end is known; None where there are none."""
+        """The part that succeeded of those that are over, whose end is known, and of those that were sampled out.
+
+        None where there are none, or it is not known how many were sampled out.
+        """
+        if self.sampled_out is None:
+            return None
         over = self.runs - self.statuses.get("running", 0) - self.statuses.get("unknown", 0)
-        return rate(self.statuses.get("succeeded", 0), over)
+        return rate(self.statuses.get("succeeded", 0) + self.sampled_out, over + self.sampled_out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,11 @@ class Step:
     damaged: str | None = None
 
     @property
+    def is_unkept(self) -> bool:
+        """Whether it had a state of which no checkpoint is kept: none was to be taken, or it was dropped."""
+        return self.seq is None and (self.facts.without_checkpoint or self.facts.state_dropped is not None)
+
+    @property
     def id(self) -> str:
         """The stable id, `step_3`."""
         return f"step_{self.number}"

@@ -27,7 +27,7 @@ from agent_tt.protocols.capabilities import Capabilities
 from agent_tt.protocols.marks import MarkedRuns
 from agent_tt.protocols.proven import check_count, check_proven, check_run, check_shown
 from agent_tt.protocols.reading import Cursor, RunSource
-from agent_tt.protocols.writers import ForwardingWriter, NumberingWriter, Numbers
+from agent_tt.protocols.writers import ForwardingWriter, NumberingWriter, Numbers, keys_unknown
 from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
 
 __all__ = [
@@ -46,4 +46,5 @@ __all__ = [
     "check_proven",
     "check_run",
     "check_shown",
+    "keys_unknown",
 ]

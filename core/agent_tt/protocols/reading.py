@@ -8,6 +8,7 @@ or can find out faster, and says so in `capabilities`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +19,8 @@ from agent_tt.protocols import counted, derived, references
 from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -414,6 +416,24 @@ class RunSource(ABC):
         Args:
             run_id: the run.
             last: leave out what is wrong with later steps than this.
+        """
+        return None
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Answer what this thread asks meanwhile as of one moment, where a source is asked much faster that way.
+
+        For many questions in a row. Other threads are not kept waiting, and see what changes.
+        """
+        return nullcontext()
+
+    def may_hold(self, words: Sequence[str]) -> list[str] | None:  # noqa: ARG002  # of what overrides it
+        """List the runs, the newest first, of which a text may hold some words, or a part may not be readable.
+
+        None where nothing tells that faster than reading.
+
+        Args:
+            words: ASCII letters and digits, folded, all of which the text has to hold; none of them the mark of
+                personal data.
         """
         return None
 

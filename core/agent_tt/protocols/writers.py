@@ -14,10 +14,23 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model.once import Holder
     from agent_tt.protocols.writing import OpenQuestion, RunWriter
     from agent_tt.questions import NewQuestion
 
 T = TypeVar("T")
+
+
+def keys_unknown(tool: str) -> StoreUnreadable:
+    """What to raise of a tool that is done once for its key, where no store can be asked who has that.
+
+    Args:
+        tool: its name.
+    """
+    return StoreUnreadable(
+        f"{tool} was not run: it is done once for its key, and its store cannot be asked whether it was",
+        hint="it needs a store that can be written; see docs/record.md",
+    )
 
 
 class ForwardingWriter(ABC):
@@ -55,6 +68,10 @@ class ForwardingWriter(ABC):
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """See `RunWriter`."""
         return self._forward(lambda writer: writer.ask(step, call, new))
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """See `RunWriter`."""
+        return self._forward(lambda writer: writer.claim_key(step, call, tool, key, is_decided=is_decided))
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """See `RunWriter`."""
@@ -120,6 +137,14 @@ class NumberingWriter:
             StoreUnreadable: always.
         """
         raise StoreUnreadable("a question cannot be asked while nothing can be recorded")
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> NoReturn:  # noqa: ARG002
+        """Refuse: only the store knows who has a key.
+
+        Raises:
+            StoreUnreadable: always.
+        """
+        raise keys_unknown(tool)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:  # noqa: ARG002
         """Number a piece of an answer."""

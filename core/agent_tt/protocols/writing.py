@@ -6,11 +6,11 @@ from abc import abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from agent_tt.errors import Refused, RunNotFound
+from agent_tt.errors import Refused, RunNotFound, UsageError
 from agent_tt.protocols.marks import MarkedRuns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         StepEnd,
         Sweep,
     )
+    from agent_tt.model.facts import Place
+    from agent_tt.model.once import Holder
     from agent_tt.questions import Decision, NewQuestion
 
 
@@ -132,12 +134,19 @@ class Store(MarkedRuns):
             IsPinned: one of them is pinned.
         """
 
-    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+    def prune_runs(
+        self,
+        run_ids: Sequence[str],
+        report: Callable[[int, int], None],
+        *,
+        is_gentle: bool = False,  # noqa: ARG002  one after another is
+    ) -> list[str]:
         """Delete runs one after another, and leave those that have to stay; give the ids of those that are gone.
 
         Args:
             run_ids: the runs, forks before what they were forked from.
             report: told (runs done, in all).
+            is_gentle: whether others are held up as little as can be, and the file may stay larger for it.
         """
         gone: list[str] = []
         for done, run_id in enumerate(run_ids, 1):
@@ -145,6 +154,31 @@ class Store(MarkedRuns):
                 gone += [run.id for run in self.delete_runs([run_id]).runs]
             report(done, len(run_ids))
         return gone
+
+    def sample_out(self, run_id: str, slow_us: int | None) -> bool:  # noqa: ARG002  for who counts
+        """Delete a run that succeeded, and count it, unless there is a reason to keep it; give whether it is gone.
+
+        A store that cannot count those that are gone keeps all.
+
+        Args:
+            run_id: the run, which is over.
+            slow_us: it is kept where it took as long, in microseconds; None where that is no reason.
+        """
+        return False
+
+    def settle_key(self, run_id: str, places: Collection[Place], answer: Wire, *, happened: bool) -> None:  # noqa: ARG002  see below
+        """Write down whether a call happened that is done once for its key, and of which nobody knew.
+
+        Args:
+            run_id: its run.
+            places: the calls there that may have the key.
+            answer: what it answered, where it happened.
+            happened: whether it did; else the next call with its key is made.
+
+        Raises:
+            UsageError: it has no key, or what became of it is known; or this store keeps no keys.
+        """
+        raise UsageError("this store keeps no keys of what is done once")
 
     def restore_file(self, run_id: str) -> None:  # a store that is not one file has nothing to put back
         """Make the store's file again where somebody removed it, with what this open store still sees of a run."""
@@ -262,6 +296,23 @@ class RunWriter(Protocol):
 
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """Commit that a call, whose intent is committed, waits for somebody's decision."""
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """Let a call whose intent is committed have a key, over all runs of the store, unless another one has it.
+
+        Args:
+            step: the step of the call.
+            call: its number in there.
+            tool: what the key is one of: each tool has its own.
+            key: the key.
+            is_decided: whether it may be made although an earlier one may have happened.
+
+        Returns:
+            The call that has the key, with its answer where it is done; None where this one has it now.
+
+        Raises:
+            StoreUnreadable: this cannot be said; the call must not be made.
+        """
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """Commit what came back, before the agent sees it. The answer takes the next run-wide number."""

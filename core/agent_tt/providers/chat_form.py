@@ -110,7 +110,7 @@ def message_of(message: dict[str, Json]) -> Message:
 def _asked(call: dict[str, Json]) -> Asked:
     function = mapping(call.get("function"))
     custom = mapping(call.get("custom"))
-    inner = function or custom
+    inner = function or custom or call  # tau2 has no object around name and arguments
     given = inner.get("arguments", inner.get("input"))
     return Asked(text(call.get("id")), text(inner.get("name")), parse_arguments(given))
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
 __all__ = [
-    "MESSAGE", "PROVIDERS", "answered_ids", "asked", "asked_ids", "ends_answer", "gathers", "messages_of_turn",
-    "only_measures", "provider_of", "read_answer", "recognise", "recorded_answer", "recorded_call", "results_only",
-    "talks", "without_nulls",
+    "MESSAGE", "PROVIDERS", "answered_ids", "asked", "asked_ids", "ends_answer", "gathers", "kept_answer",
+    "messages_of_turn", "only_measures", "provider_of", "read_answer", "recognise", "recorded_answer", "recorded_call",
+    "results_only", "talks", "without_nulls",
 ]  # fmt: skip
 
 _OURS: Final = {
@@ -278,6 +278,16 @@ def recorded_answer(call: ModelCall, result: Wire) -> ModelAnswer:
         return _answer_of(call, status, pieces)
     kind = text(headers.get("content-type"))  # the body is decoded already: no other header counts
     return read_answer(call, status, {"content-type": kind}, body)
+
+
+def kept_answer(api: str, answer: Json) -> ModelAnswer:
+    """Read an answer that somebody kept as a provider gave it, in one piece; empty where it is none.
+
+    Args:
+        api: the name of the provider.
+        answer: the answer.
+    """
+    return _answer_of(ModelCall(api=api), 200, Pieces((answer,))) if api in dict(PROVIDERS.ours()) else ModelAnswer()
 
 
 def _bytes_of(body: Json) -> bytes | None:

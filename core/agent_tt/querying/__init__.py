@@ -8,8 +8,10 @@
 | `search` | searches all texts of a run, or of a store: ranked, by an index |
 | `texts` | the texts of a value |
 | `predicates` | what a sweep asks of a last step: `state.` may be left out |
+| `expecting` | what was hoped with a fork, and whether it came |
 | `places`, `absent` | paths as people write them, and what is said where nothing is |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
+| `marks_in` | the marks of personal data in a run |
 | `to_redact` | what redaction would take out of a run or a text |
 | `unread` | what of a run cannot be looked at, so that nobody says that it holds nothing |
 | `checkpoints` | how people name a step |

@@ -72,6 +72,8 @@ _TOOK: Final = "How long replays took, by quantile."
 def _of_runs(text: _Text, prefix: str, group: RunGroup, labels: Mapping[str, str]) -> None:
     for status in _STATUSES:
         text.add(f"{prefix}_runs", "Runs by status.", group.statuses.get(status, 0), **labels, status=status)
+    told = "Runs that succeeded and were not kept."
+    text.add(f"{prefix}_runs_sampled_out", told, group.sampled_out, **labels)
     text.add(f"{prefix}_steps", "Steps that the runs took.", group.steps, **labels)
     for quantile, value in (("0.5", group.took.median_us), ("0.95", group.took.p95_us)):
         told = "How long runs took that are over, by quantile."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from threading import Event
     from types import FrameType
 
     from agent_tt.codec.wire import Wire
@@ -185,6 +186,18 @@ class Link:
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Say what becomes of a call whose intent is committed; None: it goes on. Raise to halt the agent."""
 
+    def outcome_unknown(self, call: OpenCall, new: NewCall, why: str, is_left: Event) -> Reply | None:
+        """Say what becomes of a call that is done once for its key, and may have happened: made where it is let go on.
+
+        Called in a thread of its own for a coroutine.
+
+        Args:
+            call: the call, which nobody has answered.
+            new: its row.
+            why: what is known of the earlier call, in words.
+            is_left: set once nobody waits for that any more.
+        """
+
     def answer_draw(self, new: NewCall) -> Served | None:
         """Answer a draw of a clock or of random numbers that no step holds yet; None: it is drawn."""
 
@@ -261,6 +274,7 @@ class Chain:
         self.edit_request = _having(ordered, Link.edit_request)
         self.before_call = _having(ordered, Link.before_call)
         self.answer_call = _having(ordered, Link.answer_call)
+        self.outcome_unknown = _having(ordered, Link.outcome_unknown)
         self.answer_draw = _having(ordered, Link.answer_draw)
         self.usage_counted = _having(ordered, Link.usage_counted)
         self.while_waiting = _having(ordered, Link.while_waiting)

@@ -12,7 +12,9 @@ from agent_tt.codec.looking import looking, must_go_on, shown
 from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import AgentCode, ModelConfig, NewRun
-from agent_tt.model.facts import RunFacts
+from agent_tt.model.facts import RunFacts, UserFacts
+from agent_tt.model.retention import check_keep
+from agent_tt.model.sampling import sampling_of
 from agent_tt.recording.calls.kept_headers import as_metadata
 from agent_tt.recording.errors.exceptions import MOST_TEXT
 from agent_tt.recording.runs.entry import Maker, agent_code, script_facts
@@ -52,6 +54,8 @@ def record(
     checkpoints: CheckpointRule | Iterable[CheckpointRule] = "all",
     on_store_error: OnStoreError | None = None,
     redact: str | Mapping[str, object] | None = None,
+    keep: str | None = None,
+    sampling: Mapping[str, object] | None = None,
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -95,10 +99,13 @@ def record(
             say, else `continue`. In a process that runs a fork it is always `stop`.
         redact: what else is taken out before anything is kept, beside secrets and what the project's settings say:
             `personal`, `strict`, or a mapping of `profile`, `patterns`, `fields`, `allow`.
+        keep: when the run may be pruned: an age as `30d`, a class of runs (`flagged`), or `never`; else by its class.
+        sampling: what holds in place of the project's settings for which runs are kept when they are over: a mapping
+            of `successes` and `slow`.
 
     Raises:
         UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is not a rule,
-            `on_store_error` is another word, or `redact` cannot be used.
+            `on_store_error` is another word, or `redact`, `keep` or `sampling` cannot be used.
         StoreUnreadable: with `stop`, on entering the block: the store cannot be opened, or not be written.
     """
     rules = parse_rules(checkpoints)
@@ -127,6 +134,8 @@ def record(
             raise
         _LOG.warning("the code that run %r runs could not be found", name, exc_info=True)
         code = AgentCode(entry=agent, version=version)
+    if keep is not None:
+        facts |= UserFacts.retention.entry(check_keep(keep))
     facts |= as_metadata(headers) | own_rules(redact, store_path_of(store))
     new = NewRun(
         name=name,
@@ -147,6 +156,8 @@ def record(
         rules=rules,
         is_agents=True,
         on_store_error=on_store_error,
+        sampling=sampling_of({**load().sampling, **(sampling or {})}),
+        retention=load().retention,
     )
 
 

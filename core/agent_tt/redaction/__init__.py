@@ -1,4 +1,6 @@
-"""What is a secret, and what is kept in its place. No input or output; the store's filter and the seams ask here.
+"""What is a secret, and what is kept in its place. The store's filter and the seams ask here.
+
+The only files that are read or written are those of keys and vaults.
 
 | module | what it knows |
 |---|---|
@@ -15,6 +17,7 @@
 | `fields` | names of fields that hold personal data, and values that stay |
 | `personal` | personal data, told by its form and checksum |
 | `keyed` | what stands for personal data: made with a key of the store |
+| `vault` | what marks of personal data stand for, encrypted, for those with the key |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `texts`, `values` | texts and wire values without their secrets |
 | `streams` | the same for what arrives in pieces: texts, bodies, values |

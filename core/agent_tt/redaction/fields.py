@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["FIELDS", "STRICT_FIELDS", "words_of"]
 
@@ -47,6 +49,8 @@ class _Fields:
         self._longest = 0
         self._allowed: re.Pattern[str] | None = None
         self.hints: tuple[str, ...] = ()
+        self._before: dict[str, list[frozenset[str]]] = {}
+        self._words_in: Callable[[str], set[str]] = _no_words
 
     def use(self, fields: Iterable[str], allow: Iterable[str]) -> None:
         """Take these from now on, and no others.
@@ -60,9 +64,28 @@ class _Fields:
         self._fields = frozenset(words for words in map(words_of, fields) if words)
         self._longest = max(map(len, self._fields), default=0)
         self.hints = tuple(sorted({words[-1] for words in self._fields}))
+        self._before = {hint: [] for hint in self.hints}
+        for words in self._fields:
+            self._before[words[-1]].append(frozenset(words[:-1]))
+        self._words_in = _search_for(set(self.hints))
 
     def __bool__(self) -> bool:
         return bool(self._fields)
+
+    def hints_in(self, lower: str) -> list[str]:
+        """Those of the hints that a name in a text may end with: one all of whose words the text holds.
+
+        Args:
+            lower: the text in small letters.
+        """
+        if not self._fields:
+            return []
+        held = self._words_in(lower)
+        return [
+            hint
+            for hint, before in self._before.items()
+            if hint in held and any(all(word in lower for word in words) for words in before)
+        ]
 
     def mean(self, words: tuple[str, ...]) -> bool:
         """Whether a name that consists of these words is one of them."""
@@ -71,6 +94,21 @@ class _Fields:
     def allow(self, value: str) -> bool:
         """Whether a value stays, though a field, a pattern or a profile says that it goes."""
         return self._allowed is not None and self._allowed.match(value) is not None
+
+
+def _no_words(_text: str) -> set[str]:
+    return set()
+
+
+def _search_for(words: set[str]) -> Callable[[str], set[str]]:
+    """What tells which of these words a text holds: in one pass where the library for that is there."""
+    if find_spec("ahocorasick") is None or not words:
+        return lambda text: {word for word in words if word in text}
+    search: Any = import_module("ahocorasick").Automaton()
+    for word in words:
+        search.add_word(word, word)
+    search.make_automaton()
+    return lambda text: {word for _, word in search.iter(text)}
 
 
 FIELDS: Final = _Fields()

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["KEYED", "KEYED_MARK", "key_path", "keyed_marks_in"]
+__all__ = ["KEYED", "KEYED_MARK", "as_one", "key_path", "key_tells", "keyed_marks_in", "store_key"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,15 +45,17 @@ class _Keyed:
 
     Attributes:
         has_guessed: whether a value was taken for that of a recorded mark, without the key that would tell.
+        kept_by: is told each mark that is made, and the value as it was written; None for nobody.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._path: Path | None = None
+        self._store: Path | None = None
         self._key: bytes | None = None
         self._next: dict[tuple[str, int], deque[str]] = {}
         self._given: dict[tuple[str, str, int], str] = {}
         self.has_guessed = False
+        self.kept_by: Callable[[str, str], None] | None = None
 
     def at(self, store: Path) -> None:
         """Make marks with the key of a store from now on; where it has none, one is made when a mark is needed.
@@ -62,9 +64,8 @@ class _Keyed:
             store: its file.
         """
         with self._lock:
-            path = key_path(store)
-            if self._next or path != self._path:
-                self._path, self._key, self._next, self._given = path, None, {}, {}
+            if self._next or store != self._store:
+                self._store, self._key, self._next, self._given = store, None, {}, {}
 
     def follow(self, store: Path | None, key_id: str, marks: Iterable[str]) -> None:
         """Make the marks of a recorded run again.
@@ -75,9 +76,9 @@ class _Keyed:
             marks: those of its questions that no answer gave, in the order in which they first appear.
         """
         with self._lock:
-            self._path, self._next, self._given, self.has_guessed = None, {}, {}, False
+            self._store, self._next, self._given, self.has_guessed = None, {}, {}, False
             self._key = None if store is None else _read(key_path(store))
-            if self._key is not None and _id_of(self._key) == key_id:
+            if self._key is not None and key_tells(self._key) == key_id:
                 return
             self._key = secrets.token_bytes(_KEY_BYTES)
             waiting: dict[tuple[str, int], deque[str]] = defaultdict(deque)
@@ -95,7 +96,7 @@ class _Keyed:
     def id(self) -> str:
         """What tells the key from others, and nothing of what it is."""
         with self._lock:
-            return _id_of(self._its_key())
+            return key_tells(self._its_key())
 
     def mark(self, word: str, value: str, *, size: int | None = None) -> str:
         """What stands for a value.
@@ -119,14 +120,23 @@ class _Keyed:
                     found = waiting.popleft()
                 else:
                     found = f"~{shown}{_letters(self._its_key(), known, letters)}".ljust(size, "~")
+                    if self.kept_by is not None:
+                        self._keep(found, plain)
                 if len(self._given) >= _MOST_REMEMBERED and not self._next:
                     self._given.clear()
                 self._given[known] = found
         return found
 
+    def _keep(self, mark: str, value: str) -> None:
+        try:
+            self.kept_by(mark, value)  # type: ignore[misc]  # it was asked
+        except OSError as error:
+            _LOG.warning("what marks stand for is not kept any more: %s", error)
+            self.kept_by = None
+
     def _its_key(self) -> bytes:
         if self._key is None:
-            self._key = (None if self._path is None else _made(self._path)) or secrets.token_bytes(_KEY_BYTES)
+            self._key = (None if self._store is None else store_key(self._store)) or secrets.token_bytes(_KEY_BYTES)
         return self._key
 
 
@@ -147,13 +157,18 @@ def keyed_marks_in(text: str) -> list[str]:
     return KEYED_MARK.findall(text) if "~" in text else []
 
 
+def as_one(value: str) -> str:
+    """A value of personal data however it is written: what has the same is the same."""
+    return re.sub(r"[\s().\-/]", "", value.lower())
+
+
 def _word_of(mark: str) -> str:
     return mark[1 : next(at for at, letter in enumerate(mark) if letter.isdigit())]
 
 
 def _plain(word: str, value: str) -> str:
     """A value as it is however it is written: addresses in small letters, numbers without what parts their digits."""
-    return value.lower() if word in ("mail", "ip") else re.sub(r"[\s().\-/]", "", value.lower())
+    return value.lower() if word in ("mail", "ip") else as_one(value)
 
 
 def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:
@@ -168,7 +183,8 @@ def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:
     return first + "".join(rest)
 
 
-def _id_of(key: bytes) -> str:
+def key_tells(key: bytes) -> str:
+    """What tells a key from others, and nothing of what it is."""
     return blake2b(b"which key", key=key, digest_size=8).hexdigest()
 
 
@@ -181,11 +197,12 @@ def _read(path: Path) -> bytes | None:
     return key if len(key) == _KEY_BYTES else None
 
 
-def _made(path: Path) -> bytes | None:
-    """The key in a file, made where it is not there; None where it can be neither read nor written.
+def store_key(store: Path) -> bytes | None:
+    """The key of a store, made where it has none; None where it can be neither read nor written.
 
     Of processes that make it at once one wins: the file appears whole, and only where there was none.
     """
+    path = key_path(store)
     key = _read(path)
     if key is not None:
         return key

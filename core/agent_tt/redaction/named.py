@@ -44,6 +44,8 @@ _LONGEST_NAME: Final = 60
 _SHORTEST_SAID: Final = 4
 
 _ASCII_OF_NAMES: Final = string.ascii_letters + string.digits + "_.-"
+_BESIDE_WORDS: Final = " \n,:"
+"""What stands beside most words, and is part of no name."""
 _NAME_REST: Final = re.compile(rf"[\w.-]{{0,{_LONGEST_NAME}}}")
 _SPACED_NAME: Final = re.compile(r"\"([\w. -]{1,60} )\Z")
 _JSON: Final = re.compile(r"(?P<slashes>\\{0,15})\"(?:\s|\\{1,15}[nrt]){0,60}:(?:\s|\\{1,15}[nrt]){0,60}")
@@ -174,9 +176,15 @@ def _lower(text: str) -> str:
 def _names(text: str, lower: str) -> dict[int, int]:
     """Where the names of secrets stand: their ends by their beginnings."""
     found: dict[int, int] = {}
-    for hint in [hint for hint in _hints() if hint in lower]:
+    known = [hint for hint in _HINTS if hint in lower]
+    for number, hint in enumerate([*known, *FIELDS.hints_in(lower)]):
+        is_field, is_no_name, size = number >= len(known), kind_of(hint) is None, len(hint)
         at = lower.find(hint)
         while at >= 0:
+            after = at + size
+            if (is_no_name and _is_alone(text, at, after)) or (is_field and _is_part_of_word(text, at, after)):
+                at = lower.find(hint, after)
+                continue
             limit = max(0, at - _LONGEST_NAME)
             start = limit + len(text[limit:at].rstrip(_ASCII_OF_NAMES))
             while start > limit and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
@@ -191,6 +199,16 @@ def _names(text: str, lower: str) -> dict[int, int]:
                 found[start] = end
             at = lower.find(hint, max(end, at + 1))
     return found
+
+
+def _is_alone(text: str, start: int, end: int) -> bool:
+    """Whether a hint is all that stands there, as most are: `number` is no name, `account_number` may be one."""
+    return text[start - 1 : start] in _BESIDE_WORDS and text[end : end + 1] in _BESIDE_WORDS
+
+
+def _is_part_of_word(text: str, start: int, end: int) -> bool:
+    """Whether a hint is a part of a longer word, and so no word of a field: `ip` in `shipping`."""
+    return "a" <= text[end : end + 1] <= "z" or ("a" <= text[start - 1 : start] <= "z" and text[start] >= "a")
 
 
 class _Place:

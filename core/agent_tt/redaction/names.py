@@ -56,6 +56,7 @@ _ENDS: Final = ("password", "passwd", "passphrase", "apikey", "secretkey", "acce
 """What a word that is written together ends with: `PGPASSWORD`, `dbpasswd`."""
 _SECRET_KEYS: Final = frozenset(
     {"api", "access", "secret", "private", "signing", "encryption", "master", "subscription", "auth", "account"}
+    | {"vault"}
 )
 """What says of a `… key` that it opens something; `public key`, `cache key` and `idempotency key` do not."""
 _OPENING_TOKENS: Final = frozenset(

@@ -25,10 +25,11 @@ class _Own:
 
     Attributes:
         rules: as they were said.
+        at_least: rules that hold whatever others do: an agent is given what they took out.
     """
 
     def __init__(self) -> None:
-        self.rules = Rules()
+        self.rules = self.at_least = Rules()
         self._patterns: tuple[Pattern, ...] = ()
 
     def use(self, rules: Rules) -> None:
@@ -39,6 +40,7 @@ class _Own:
         Args:
             rules: the rules; the libraries that its profile needs have to be there.
         """
+        rules = rules.joined(self.at_least) if self.at_least else rules
         if rules == self.rules:
             return
         found = []

@@ -7,6 +7,7 @@ import binascii
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.carried import Carried
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.redaction.given import GIVEN, SHORTEST_GIVEN
 from agent_tt.redaction.judging import is_placeholder, is_secret_number, is_secret_text
@@ -247,6 +248,57 @@ class _Walk:
         else:
             shown = cleaned_bytes(data, self._clean)
         return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
+
+
+class Redactor:
+    """`redact` for one value after another: an object that the next one holds as well is gone through once.
+
+    What is given must not change afterwards.
+    """
+
+    def __init__(self) -> None:
+        self._carried: Carried[Wire] = Carried()
+        self._walk = _CarryingWalk(self._carried)
+        self._version = GIVEN.version
+
+    def begin(self, lane: str) -> None:
+        """Go on to the next step of a lane, whose values share objects with those of the step before it."""
+        self._carried.begin(lane)
+
+    def redact(self, value: Wire) -> Wire:
+        """A wire value without secrets."""
+        if self._version != GIVEN.version:  # something else is secret now
+            self._carried.forget()
+            self._version = GIVEN.version
+        return self._walk.value(value, "")
+
+
+class _CarryingWalk(_Walk):
+    """Goes through values that share objects: what comes of one depends on its name, and on nothing else around it.
+
+    Args:
+        carried: what came of objects.
+    """
+
+    def __init__(self, carried: Carried[Wire]) -> None:
+        super().__init__(redact_text, clean=_KEPT)
+        self._carried = carried
+
+    def _object(self, fields: dict[str, Wire], name: str) -> Wire:
+        shown = self._carried.get(fields, name)
+        if shown is None:
+            shown = super()._object(fields, name)
+            self._carried.keep(fields, shown, name)
+        return shown
+
+    def _list(self, items: list[Wire], name: str) -> Wire:
+        if set(map(type, items)) != {dict}:  # what a text says may depend on the one before it
+            return super()._list(items, name)
+        start, known = self._carried.begun(items, name)
+        shown = known[:start] if isinstance(known, list) else []
+        shown += (self.value(item, name) for item in items[start:])
+        self._carried.keep_list(items, shown, name)
+        return items if all(map(is_, shown, items)) else shown
 
 
 def field_of(path: Sequence[str | int], *, is_object: bool) -> str:

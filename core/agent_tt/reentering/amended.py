@@ -309,7 +309,7 @@ def _change_object(state: object, edits: Sequence[Edit]) -> None:
     load = getattr(owner, "load_state", None)
     if callable(load) and getattr(load, "__self__", None) is not owner:
         from agent_tt.codec.decode import decode
-        from agent_tt.replaying.answers.loaded_classes import LOADED
+        from agent_tt.codec.loaded_classes import LOADED
 
         load(state, decode(wanted, LOADED))
     else:

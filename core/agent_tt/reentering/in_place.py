@@ -14,8 +14,8 @@ from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.codec.paths import format_path, parse_path
-from agent_tt.replaying.answers.loaded_classes import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

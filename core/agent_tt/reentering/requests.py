@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.providers.reading import asked, provider_of
-from agent_tt.replaying.answers.loaded_classes import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,6 +3,7 @@
 | folder or module | what it does |
 |---|---|
 | `engine` | one replay: questions in, recorded answers out, failures that stay |
+| `live_replay` | the same, with some calls made for real |
 | `tape` | the recorded run |
 | `answers` | giving its answers out |
 | `findings`, `divergence`, `report` | what differs, the exception that halts an agent, and all of it as data |

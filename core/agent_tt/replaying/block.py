@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -143,10 +144,10 @@ def replaying(
         looking_once(),
         quiet(),
         virtual_time(answers) as clock,
-        SESSION.joined(StoreOverride(store.as_store()), link),
+        SESSION.joined(StoreOverride(store.as_store()), link, *replay.links),
         around,
         patched_again(setting.patched, root),
-        guarded(partial(answered_again, replay), root=root, rules=OWN_WORKERS) as guard,
+        guarded(partial(answered_again, replay), root=root, rules=replace(OWN_WORKERS, passes=replay.passes)) as guard,
         looking_anew(),
         # What a worker does would be missing in a run that is kept: then none begins.
         contextlib.nullcontext()
@@ -155,6 +156,7 @@ def replaying(
     ):
         if replay.tape.run.incomplete is not None:
             replay.notes.add("incomplete recording", replay.tape.run.incomplete)
+        replay.goes_live = clock.stop
         try:
             yield
         finally:

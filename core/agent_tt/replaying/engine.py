@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
@@ -42,13 +42,18 @@ if TYPE_CHECKING:
     from agent_tt.errors import NotRebuildable
     from agent_tt.model import Call
     from agent_tt.recording.calls.answers import Question, Served
+    from agent_tt.recording.links import Link
     from agent_tt.replaying.clock.timeline import Timeline, Upcoming
     from agent_tt.replaying.divergence import DivergenceKind
-    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.replaying.report import LivePart, ReplayReport
     from agent_tt.replaying.tape.matching import Match
     from agent_tt.replaying.tape.tape import Tape, TapeCall, TapeLane
 
 __all__ = ["Replay"]
+
+_PATIENT_SLICES: Final = 4
+_SLICE_SECONDS: Final = 0.5
+"""Nobody sees when nothing else can happen once calls are made for real, so after two seconds an answer comes early."""
 
 
 class Onlooker(Protocol):
@@ -67,6 +72,8 @@ class Replay:
     Attributes:
         tape: the recorded run.
         is_observing: whether it goes on after a changed request, with the answer that stands at that place.
+        is_in_place: whether a changed request is also a question to the same tool that has nothing in common with the
+            recorded one in its place.
         turns: the order in which answers are given out.
         notes: what is worth knowing and no divergence.
         served: how many questions have been answered.
@@ -80,7 +87,13 @@ class Replay:
         is_halted: whether it failed while the agent ran, and not only by what the agent left out.
         is_amended: whether an edit of a fork has been applied.
         asked_elsewhere: names of the calls that worker processes have asked.
+        goes_live: called once, before a call is made for real; see `agent_tt.replaying.live_replay`.
+        live_part: what was made for real; None where nothing may be.
+        links: what else takes part while it answers.
     """
+
+    live_part: LivePart | None = None
+    links: tuple[Link, ...] = ()
 
     def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True, any_order: bool = False) -> None:
         """Begin.
@@ -94,6 +107,7 @@ class Replay:
         self.tape = tape
         self._lets_pass: frozenset[DivergenceKind] = frozenset({"changed order"}) if any_order else frozenset()
         self.is_observing = observe
+        self.is_in_place = False
         self.notes = Notes()
         questions = tape.questions_before() if whole else None
         self.turns = Turns(tape.turns(), self.relaxed, questions, tape.timers())
@@ -108,6 +122,7 @@ class Replay:
         self.is_halted = False
         self.is_amended = False
         self.asked_elsewhere: set[str] = set()
+        self.goes_live: Callable[[], None] = lambda: None
         self._whole = whole
         use_rules_of(tape.run.metadata, tape.place, tape.marks_brought())
         self._matching = Matching(tape)
@@ -205,7 +220,7 @@ class Replay:
             self._findings[index] = as_extra(self._findings[index])
             return entry
         self._report_gaps(lane)
-        finding, expected = unmatched(self.tape, lane, question)
+        finding, expected = unmatched(self.tape, lane, question, in_place=self.is_in_place)
         self._found(finding)
         if expected is None:  # pragma: no cover  such a finding halts
             raise Divergence(finding)
@@ -340,6 +355,24 @@ class Replay:
             waiting = [entry for entry in self.tape.calls if entry.served and entry.never_came]
             self._halt(past_the_end(waiting[-1], "the recorded agent stopped waiting for this call; this one does not"))
         return True
+
+    def relax_patiently(self) -> None:
+        """Until it is over, let an answer come before its turn where the one before it is waited for in vain.
+
+        For a thread of its own, once calls are made for real.
+        """
+        seen, slices, pause = self.turns.progress, 0, threading.Event()
+        while not self._is_over and self.failure is None:
+            pause.wait(_SLICE_SECONDS)
+            slices = slices + 1 if self.turns.progress == seen and self.turns.is_waited_for else 0
+            seen = self.turns.progress
+            if slices >= _PATIENT_SLICES:
+                slices = 0
+                self.turns.relax()
+
+    def passes(self) -> bool:
+        """Whether this code may reach for the world past all that is recorded. Called inside audit hooks."""
+        return False
 
     def relaxed(self, number: int = 0) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
         """Note that something was given out before its turn."""

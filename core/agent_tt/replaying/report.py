@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from agent_tt.comparing.values.words import Segment
 from agent_tt.errors import AgentFailed
-from agent_tt.model import Call
+from agent_tt.model import NO_USAGE, Call, Usage
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
 from agent_tt.replaying.findings.notes import Note
 from agent_tt.replaying.findings.question_likeness import shown_words
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 __all__ = [
     "VERDICT_WORDS",
     "AgentEnd",
+    "LiveCall",
+    "LivePart",
     "ReplayReport",
     "Verdict",
     "agent_end",
     "compared",
     "report_from_json",
     "report_of",
+    "usage_of",
 ]
 
 AgentStatus: TypeAlias = Literal["ended", "raised", "halted", "unknown"]
@@ -72,6 +75,59 @@ class AgentEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveCall:
+    """A call of a replay that was made for real.
+
+    Attributes:
+        kind, name: what was called.
+        step: the step in which it was; None where that is not known.
+    """
+
+    kind: str
+    name: str
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LivePart:
+    """What of a replay was made for real, where calls may be, and what was not.
+
+    Attributes:
+        made: the calls that were, in the order in which they were asked.
+        held_back: names of those that were to be, and that the policy holds back.
+        answered: how many calls were answered from what was recorded.
+        saved: what model calls among these cost when they were recorded, as far as anybody said.
+    """
+
+    made: tuple[LiveCall, ...] = ()
+    held_back: tuple[str, ...] = ()
+    answered: int = 0
+    saved: Usage = NO_USAGE
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{made: [{kind, name, step}], held_back, answered, saved: {tokens_in, tokens_out, cost_usd}}`."""
+        saved = self.saved
+        return {
+            "made": [{"kind": call.kind, "name": call.name, "step": call.step} for call in self.made],
+            "held_back": list(self.held_back),
+            "answered": self.answered,
+            "saved": {"tokens_in": saved.tokens_in, "tokens_out": saved.tokens_out, "cost_usd": saved.cost_usd},
+        }
+
+    @classmethod
+    def from_json(cls, shape: dict[str, Any]) -> LivePart:
+        """What `to_json` wrote, in another process."""
+        made = tuple(LiveCall(**call) for call in shape["made"])
+        return cls(made, tuple(shape["held_back"]), shape["answered"], Usage(**shape["saved"]))
+
+
+def usage_of(call: Call) -> Usage:
+    """What a recorded model call cost, as far as its facts say."""
+    facts = call.facts
+    return Usage(facts.tokens_in, facts.tokens_out, facts.cost_usd)
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayReport:
     """What a replay found.
 
@@ -90,6 +146,8 @@ class ReplayReport:
         drawn: how many of the answers were of the clock, random numbers, ids or the environment.
         state_compared: whether the state after the last step was compared with the recorded one.
         output_compared: whether what was printed was compared with what was printed then, which may not be recorded.
+        live: what was made for real; None where nothing may be.
+        files: of a replay whose run is kept, the files of the project that were imported, relative to it.
     """
 
     run_id: str
@@ -106,6 +164,8 @@ class ReplayReport:
     drawn: int = 0
     state_compared: bool = False
     output_compared: bool = False
+    live: LivePart | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -195,7 +255,7 @@ def compared(report: ReplayReport) -> str:
 
 
 def report_from_json(shape: dict[str, Any]) -> ReplayReport:
-    """The report that `to_json` wrote, in another process."""
+    """The report that `to_json` wrote, in another process; `live` and `files` stand beside, where there are any."""
     divergences = tuple(_finding(item) for item in shape["divergences"])
     index = shape["failure"]
     return ReplayReport(
@@ -213,6 +273,8 @@ def report_from_json(shape: dict[str, Any]) -> ReplayReport:
         drawn=shape["drawn"],
         state_compared=shape["state_compared"],
         output_compared=shape["output_compared"],
+        live=None if shape.get("live") is None else LivePart.from_json(shape["live"]),
+        files=tuple(shape.get("files", ())),
     )
 
 

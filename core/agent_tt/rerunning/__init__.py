@@ -17,6 +17,7 @@ r"""Running a recorded agent again: where its beginning comes from, and what fol
 | `filling`, `filled` | the child's side of a run that is filled |
 | `from_state`, `from_recording` | the two beginnings |
 | `kept_replays` | keeping in short what came of a replay |
+| `kept_runs` | the store that keeps runs of tests |
 | `replayed` | the child's side of a replay |
 | `run_again` | starting the agent as it was started; tracebacks that begin in its code |
 | `handed_state` | starting one that is handed its state: by its entry point, a graph, or an executor |

@@ -148,6 +148,8 @@ def fork(
     breaks: Iterable[str] = (),
     script: str | Path | Sequence[object] | None = None,
     seed: int | None = None,
+    with_originals: bool = False,
+    expect: str | None = None,
     asked: Asked | None = None,
 ) -> RunHandle:
     """Run the agent of `run` again from the state after `step`, changed as asked.
@@ -199,6 +201,9 @@ def fork(
             one of them begins to hold, before the agent's next line.
         script: answers of a scripted model, or a JSON file with them; see `agent_tt.forking.terms.read_script`.
         seed: varies the answers that `mock` makes up.
+        with_originals: whether the agent is given what marks of personal data stand for, out of the vault.
+        expect: what is hoped of it, an expression about its last step such as `paid == true`; it is kept with the run,
+            and `handle.hoped()` says whether it came.
         asked: decides about calls whose policy is `ask`: given an `agent_tt.questions.CallQuestion` it returns
             `question.run()`, `question.run(amount=5)`, `question.give(value)`, `question.fail("TimeoutError: …")` or
             `question.refuse("why")`. Without it they wait for `handle.answer`, `agent-tt answer` or the app.
@@ -241,6 +246,7 @@ def fork(
         name=name,
         by=by,
         accept_changes=accept_changes,
+        expect=expect,
         terms=terms_from(
             executor=executor,
             overrides=overrides or {},
@@ -252,6 +258,7 @@ def fork(
             breaks=breaks,
             script=script,
             seed=seed,
+            originals=with_originals,
         ),
     )
     with closing(open_store(resolve_store_path(store))) as source:

@@ -21,10 +21,12 @@ from agent_tt.errors import (
     StoreUnreadable,
 )
 from agent_tt.forking.outside.guarding import guarding
+from agent_tt.forking.terms import terms_of
 from agent_tt.forking.under_terms import leave_soon, links_of_run
 from agent_tt.intercepting.run_handoff import take_run
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.recording.errors.outcome import run_status
+from agent_tt.recording.runs.kept_patterns import give_originals
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard.guard import stay_guarded
 from agent_tt.replaying.program.program_end import end_program
@@ -88,6 +90,9 @@ def _fill(filled: Filled, rerun: Rerun, guard: ExitStack) -> int:
     outcome: BaseException | None = None
     try:
         if filled.is_fork:
+            if terms_of(run).originals:
+                parent = run if run.parent is None else filled.store.run(run.parent)
+                give_originals(filled.store.path, parent.metadata)
             tell_unseen = guard.enter_context(guarding(run.code.root, partial(filled.write, None)))
         beginning.run_agent()
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended

@@ -18,6 +18,7 @@ from agent_tt.forking.terms import terms_of
 from agent_tt.intercepting.run_handoff import run_waits, while_importing
 from agent_tt.model import NewRun
 from agent_tt.recording.runs.recorder import Recording
+from agent_tt.redaction.vault import VAULT
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -58,7 +59,7 @@ def hand_state(source: RunSource, run: Run, module: ModuleType, state: Wire) -> 
         module: the module of its entry point.
         state: the state.
     """
-    terms = terms_of(run)
+    terms, state = terms_of(run), VAULT.shown(state)
     told = {key: decode(value) for key, value in terms.overrides.items()}
     if terms.is_graph:
         from agent_tt.langgraph.forked import run_graph
@@ -74,7 +75,7 @@ def _run_by_executor(source: RunSource, run: Run, module: ModuleType, state: Wir
     """Let a registered executor run the agent. One that records nothing is one step of its run."""
     name = terms_of(run).executor
     executor = find_executor(name)
-    given, rebuilt = (rebuild_state(each, module) for each in (source.state(run.id, 0), state))
+    given, rebuilt = (rebuild_state(each, module) for each in (VAULT.shown(source.state(run.id, 0)), state))
     result = run_entry(lambda handed: executor(given, handed, _config(source, run), told), rebuilt)
     if run_waits():
         own = NewRun(run.name, run.code, run.model)

@@ -16,6 +16,7 @@ from agent_tt.forking.editing.without_effect import keep_written_over
 from agent_tt.forking.policy.answering import answer_question, keep_answering, questions_of
 from agent_tt.intercepting.limits import memory_is_up, time_is_up
 from agent_tt.model import LIMIT_REACHED, ErrorInfo
+from agent_tt.querying.expecting import hoped_of
 from agent_tt.rerunning.ending import check_ended
 from agent_tt.store import open_patiently, open_store
 from agent_tt.supervising.keeper import TerminalLost
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.policy.answering import Asked
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
+    from agent_tt.querying.expecting import Hoped
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.supervising.adopted import AdoptedProcess
     from agent_tt.supervising.keeper import Keeper
@@ -171,6 +173,12 @@ class RunHandle:
             run = store.run(self.run_id)
         check_ended(run, self.poll(), was_stopped=self._stopping.is_set())
         return run
+
+    def hoped(self) -> Hoped | None:
+        """Wait, then say whether what was hoped with the fork came; None where nothing was said."""
+        self.wait()
+        with closing(open_store(self.store, read_only=True)) as store:
+            return hoped_of(store, store.run(self.run_id))
 
     def questions(self) -> list[CallQuestion]:
         """The calls of the fork that wait for somebody's decision, the oldest question first."""

@@ -198,6 +198,7 @@ def _new_run(plan: ForkPlan) -> NewRun:
         RunFacts.langgraph_early_writes,
         RunFacts.fork_terms,
         RunFacts.fork_sweep,
+        RunFacts.fork_expect,
         RunFacts.edits_without_effect,
         RunFacts.asked_unrecorded,
     )
@@ -208,6 +209,8 @@ def _new_run(plan: ForkPlan) -> NewRun:
         RunFacts.effects.put(facts, {**plan.effects_said})
     if plan.sweep is not None:
         RunFacts.fork_sweep.put(facts, plan.sweep)
+    if plan.expect is not None:
+        RunFacts.fork_expect.put(facts, plan.expect)
     if kept := plan.terms.to_mapping():
         facts[RunFacts.fork_terms.key] = kept
     return NewRun(

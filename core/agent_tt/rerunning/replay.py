@@ -41,33 +41,45 @@ _POLL_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A replay whose run is kept, and whose recorded calls may come in any order: it is for somebody else to judge.
-
-    It runs with this Python, whatever the recording names.
+    """A replay whose run is kept, for somebody else to judge.
 
     Attributes:
         store: the file that it is kept in.
         run_id: its id.
         name: its name.
-        folder: the working directory of the agent.
+        folder: the working directory of the agent; None for the recorded one.
         is_fork: whether its row is there already, waiting to be filled.
+        live_names, live_changed, earlier: which calls are made for real, where the policy of the folder's project lets
+            them; see `Rerun`.
+        interpreter: the Python that it runs with, whatever the recording names; None for the recorded one.
+        in_place: whether a question that differs is answered as the one in its place was, however much it differs;
+            else recorded calls may come in any order.
     """
 
     store: Path
     run_id: str
     name: str
-    folder: str
+    folder: str | None
     is_fork: bool = False
+    live_names: tuple[str, ...] = ()
+    live_changed: bool = False
+    earlier: tuple[str, ...] = ()
+    interpreter: str | None = sys.executable
+    in_place: bool = False
 
     def told_in(self, rerun: Rerun) -> Rerun:
         """What the process of the agent is told, with this."""
         return replace(
             rerun,
-            any_order=True,
+            any_order=not self.in_place,
+            in_place=self.in_place,
             keep=str(self.store.resolve()),
             kept=self.run_id,
             kept_name=self.name,
             kept_is_fork=self.is_fork,
+            live_names=self.live_names,
+            live_changed=self.live_changed,
+            live_earlier=self.earlier,
         )
 
 
@@ -182,7 +194,7 @@ def _run(
         None if has_terminal else output,
         mark=mark,
         standard_input=standard_input,
-        interpreter=None if keeps is None else sys.executable,
+        interpreter=None if keeps is None else keeps.interpreter,
         folder=None if keeps is None else keeps.folder,
     )
     process = started.process

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -17,7 +18,10 @@ from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
 from agent_tt.forking.entry.code import run_with_code
 from agent_tt.launching.again import prepare_worker, refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
+from agent_tt.protocols import check_proven
+from agent_tt.recording.calls.site import is_agent_file
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
+from agent_tt.recording.lanes.guard_bypass import is_passing
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.guard.guard import guarded
@@ -30,6 +34,7 @@ from agent_tt.replaying.progress import Counter
 from agent_tt.replaying.report import agent_end, report_of
 from agent_tt.replaying.tape.full_history import first_state
 from agent_tt.replaying.tape.siblings import Siblings, siblings_of
+from agent_tt.replaying.tape.tape import read_tape
 from agent_tt.replaying.workers.starting import OWN_WORKERS
 from agent_tt.rerunning.run_again import run_again, without_own_frames
 from agent_tt.sources import open_source
@@ -40,7 +45,10 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.tools.outside_tools import Held
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
     from agent_tt.replaying.engine import Replay
+    from agent_tt.replaying.tape.tape import Tape
     from agent_tt.rerunning.rerun import Rerun
 
 __all__ = ["replay_and_leave"]
@@ -52,7 +60,10 @@ def replay_and_leave(rerun: Rerun) -> NoReturn:
     Its exit code is 0 when a report was written, 2 when the agent could not be started, 4 without a store, 130 when
     somebody stopped it in a debugger.
     """
-    with guarded(lambda attempt: SystemExit(f"{attempt} was stopped: the replay is over"), rules=OWN_WORKERS):
+    may_reach = bool(rerun.live_names or rerun.live_changed)
+    # A call that is made, while the guard inside lets it.
+    rules = replace(OWN_WORKERS, passes=lambda: may_reach and is_passing())
+    with guarded(lambda attempt: SystemExit(f"{attempt} was stopped: the replay is over"), rules=rules):
         leave(_replay(rerun))
 
 
@@ -83,7 +94,8 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
         run = source.run(rerun.run)
         if rerun.agent is not None:
             run = run_with_code(run, rerun.agent)
-        replay = open_tape(source, run, observe=rerun.observe, any_order=rerun.any_order)
+        replay = _engine(source, run, rerun)
+        replay.is_in_place = rerun.in_place
         replay.on_served = Counter(Path(rerun.progress))
         check = StateCheck(source, replay, is_output_compared=rerun.debug_at is None)
         # Siblings are answered leniently, which whoever judges the run that comes does not want.
@@ -95,7 +107,12 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
     def report(outcome: BaseException | None, *, halted: bool) -> dict[str, Wire]:
         clean = outcome is None or (isinstance(outcome, SystemExit) and outcome.code in (None, 0))
         end = agent_end(run, None if clean else error_info(outcome), halted=halted)  # type: ignore[arg-type]
-        return report_of(replay, end).to_json()
+        shape = report_of(replay, end).to_json()
+        if replay.live_part is not None:
+            shape["live"] = replay.live_part.to_json()
+        if rerun.keep:
+            shape["files"] = list(imported_files(run.code.root))
+        return shape
 
     def left_at_once(code: int) -> None:
         replay.finish()
@@ -140,6 +157,39 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
     if outcome is not None and not halted:
         print(traceback_text(without_own_frames(outcome)), end="", file=sys.stderr)  # noqa: T201  as Python does
     return report(outcome, halted=halted)
+
+
+def _engine(source: RunSource, run: Run, rerun: Rerun) -> Replay:
+    """What answers the calls of the agent.
+
+    Raises:
+        UsageError: calls may be made for real, and the policy that is configured cannot be read.
+    """
+    if not (rerun.live_names or rerun.live_changed):
+        return open_tape(source, run, observe=rerun.observe, any_order=rerun.any_order)
+    from agent_tt.forking.policy.policies import configured_policy
+    from agent_tt.replaying.live_replay import Lively, LiveReplay
+
+    lively, policy = Lively(rerun.live_names, rerun.live_changed), configured_policy()
+    os.environ.update(policy.to_environment())  # for programs that a call starts
+    return LiveReplay(read_tape(source, run), lively, policy, _earlier(source, rerun.live_earlier))
+
+
+def _earlier(source: RunSource, runs: tuple[str, ...]) -> Iterator[Tape]:
+    """What runs that came before were answered; nothing of one that is gone or damaged."""
+    for run_id in runs:
+        with contextlib.suppress(AgentTTError):
+            run = source.run(run_id)
+            check_proven(source, run)
+            yield read_tape(source, run)
+
+
+def imported_files(root: str | None) -> Iterator[str]:
+    """The files of a project that this process has imported, relative to it, without packages installed in it."""
+    for path in {file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))}:
+        if root is not None and is_agent_file(path):
+            with contextlib.suppress(ValueError):
+                yield str(Path(path).resolve().relative_to(Path(root).resolve()))
 
 
 @contextlib.contextmanager

@@ -43,10 +43,14 @@ class Rerun:
         debug_at: of a replay, the step at which a debugger opens on the terminal; None for none.
         agent: of a replay, the entry point that runs in place of the recorded one; None for that.
         any_order: of a replay, whether recorded calls may come in another order.
+        in_place: of a replay that goes on after changed requests, whether also after those that are another question.
         keep: of a replay, path of the store in which the run that comes is kept; empty where none is.
         kept: id of that run; it is there already where `kept_is_fork`, waiting to be filled.
         kept_name: its name.
         kept_is_fork: whether it goes on from a state of another run.
+        live_names, live_changed: which calls of a replay are made for real where the policy lets them; see
+            `agent_tt.replaying.live_replay.Lively`.
+        live_earlier: ids of runs in `store` whose answers are given again where the recording has none.
     """
 
     store: str
@@ -60,10 +64,14 @@ class Rerun:
     debug_at: int | None = None
     agent: str | None = None
     any_order: bool = False
+    in_place: bool = False
     keep: str = ""
     kept: str = ""
     kept_name: str = ""
     kept_is_fork: bool = False
+    live_names: tuple[str, ...] = ()
+    live_changed: bool = False
+    live_earlier: tuple[str, ...] = ()
 
     @property
     def fills(self) -> bool:
@@ -81,4 +89,4 @@ class Rerun:
         if text is None:
             return None
         fields = json.loads(text)
-        return cls(**{**fields, "arguments": tuple(fields["arguments"])})
+        return cls(**{**fields, **{name: tuple(fields[name]) for name in ("arguments", "live_names", "live_earlier")}})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall, Step, StepEnd
+    from agent_tt.model.once import Holder
     from agent_tt.protocols import OpenQuestion, RunWriter
     from agent_tt.questions import NewQuestion
 
@@ -69,6 +70,11 @@ class ContinuedWriter(ForwardingWriter):
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """Commit that a call waits for somebody's decision."""
         return self._writer.ask(self._row_of(step), call - self._shift(step), new)
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """Let a call have a key."""
+        place = self._row_of(step), call - self._shift(step)
+        return self._writer.claim_key(*place, tool, key, is_decided=is_decided)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.scope import here
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Resumption"]
 
 _CLAIM_SLICES, _CLAIM_SECONDS = 20, 0.025
-_PATIENT_SLICES: Final = 4
-_SLICE_SECONDS: Final = 0.5
-"""Nobody sees when nothing else can happen once calls are made for real, so after two seconds an answer comes early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,18 +291,7 @@ class Resumption(Replay):
                 return
             self.is_live = True
             self._went_live(step)
-        threading.Thread(target=self._be_patient, name="agent-tt resume", daemon=True).start()
-
-    def _be_patient(self) -> None:
-        """Let an answer be given before its turn where the one before it is waited for in vain."""
-        seen, slices, pause = self.turns.progress, 0, threading.Event()
-        while not self._is_over and self.failure is None:
-            pause.wait(_SLICE_SECONDS)
-            slices = slices + 1 if self.turns.progress == seen and self.turns.is_waited_for else 0
-            seen = self.turns.progress
-            if slices >= _PATIENT_SLICES:
-                slices = 0
-                self.turns.relax()
+        threading.Thread(target=self.relax_patiently, name="agent-tt resume", daemon=True).start()
 
 
 def _is_used_up(lane: TapeLane) -> bool:

@@ -3,7 +3,7 @@
 | module | what it knows |
 |---|---|
 | `http` | httpx, urllib3, `http.client` and aiohttp |
-| `ws` | WebSockets of `websockets` |
+| `ws` | WebSockets of `websockets` and `aiohttp` |
 | `mcp` | sessions with servers of tools |
 | `processes` | processes that a program starts |
 | `install` | putting the seams in place, and taking them away again |

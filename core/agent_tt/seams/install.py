@@ -34,6 +34,7 @@ LIBRARIES: Final = {
     "urllib3": "agent_tt.seams.http.urllib3_seam",
     "http.client": "agent_tt.seams.http.http_client_seam",
     "aiohttp": "agent_tt.seams.http.aiohttp_seam",
+    "aiohttp.client": "agent_tt.seams.ws.aiohttp_ws_seam",
     "websockets.asyncio.client": "agent_tt.seams.ws.websockets_seam",
     "websockets.sync.client": "agent_tt.seams.ws.websockets_seam",
     "mcp.client.stdio": "agent_tt.seams.mcp.mcp_seam",

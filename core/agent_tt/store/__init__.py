@@ -9,6 +9,11 @@
 | `rows` | rows as the model's objects, and back |
 | `ingest_filter` | what passes before anything is compared or stored |
 | `keeper`, `keeping`, `deleting`, `transfer` | keeping order: notes, names, pins, archives, sweeps; deleting; copying |
+| `done_keys` | which call has the key of an effect that is done once |
+| `sampling` | runs that are not kept when they are over, and how many they were |
+| `own_pruning` | whose turn it is to prune a store that prunes itself |
+| `anew`, `dropping` | writing states of recorded runs anew; dropping some of them |
+| `redacting` | writing recorded runs anew without what rules find in them |
 | `foreign_marks` | marks on runs in files that are only read |
 | `sql`, `views` | queries in SQL, and the views that they are over |
 | `space`, `statistics` | which runs and kinds of rows fill a file; counting over all runs |

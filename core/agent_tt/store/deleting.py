@@ -17,6 +17,7 @@ from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
 from agent_tt.model.retention import kept_always
 from agent_tt.store import keeping
+from agent_tt.store.done_keys import leave_keys
 from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
 from agent_tt.store.rows.run_rows import RunRows, descendants, shown_status
 from agent_tt.store.tables.definitions import BLOBS, DICTS, META, RUNS, TABLES
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep"]
+__all__ = ["delete_rows", "delete_runs", "plan_deletion", "prune_runs", "sweep", "sweep_rows"]
 
 _OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks")
 """Tables whose rows name their run in a column."""
@@ -63,7 +64,7 @@ def delete_runs(database: Database, run_ids: Sequence[str], *, with_forks: bool 
 
 
 def prune_runs(
-    database: Database, run_ids: Sequence[str], report: Callable[[int, int], None]
+    database: Database, run_ids: Sequence[str], report: Callable[[int, int], None], *, is_gentle: bool = False
 ) -> Iterator[tuple[list[str], list[int]]]:
     """Delete runs, some at a time, and make the file smaller; leave those that have to stay.
 
@@ -71,20 +72,22 @@ def prune_runs(
         database: the store.
         run_ids: the runs, forks before what they were forked from.
         report: told (runs done, in all).
+        is_gentle: whether others are held up as little as can be.
 
     Yields:
         Ids and row numbers of those that a transaction deleted.
     """
-    for first in range(0, len(run_ids), _AT_ONCE):
-        some = run_ids[first : first + _AT_ONCE]
+    at_once = 1 if is_gentle else _AT_ONCE
+    for first in range(0, len(run_ids), at_once):
+        some = run_ids[first : first + at_once]
         with database.transaction() as tx:
             gone = _still_to_go(tx, some)
             delete_rows(tx, list(gone.values()))
         yield list(gone), list(gone.values())
         report(first + len(some), len(run_ids))
     with database.transaction() as tx:
-        _sweep(tx)
-    _compact(database, always=True)
+        sweep_rows(tx)
+    _compact(database, always=not is_gentle)
 
 
 def _still_to_go(tx: Transaction, run_ids: Sequence[str]) -> dict[str, int]:
@@ -106,7 +109,7 @@ def sweep(database: Database) -> int:
     """Delete what no row names any more, and make the file smaller where it is worth it; give the freed pages."""
     with database.transaction() as tx:
         free = _free_pages(tx)
-        _sweep(tx)
+        sweep_rows(tx)
         freed = _free_pages(tx) - free
     _compact(database)
     return freed
@@ -127,8 +130,9 @@ def _plan(rows: Rows, run_ids: Sequence[str], *, with_forks: bool) -> tuple[list
 
 
 def delete_rows(tx: Transaction, runs: Sequence[int]) -> None:
-    """Delete all rows of some runs."""
+    """Delete all rows of some runs; what is done once stays done."""
     numbers = (_json(runs),)
+    leave_keys(tx, [run_id for (run_id,) in tx.query(f"SELECT id FROM runs WHERE run {_IN}", numbers)])  # noqa: S608  # ours
     for (track,) in tx.query(f"SELECT track FROM tracks WHERE run {_IN}", numbers):  # noqa: S608  # ours
         for table in ("deltas", "keyframes"):
             tx.execute(
@@ -149,8 +153,13 @@ def delete_rows(tx: Transaction, runs: Sequence[int]) -> None:
 # -------------------------------------------------------------------- sweeping
 
 
-def _sweep(tx: Transaction) -> None:
-    """Delete blobs that no row names; and dictionaries and paths, unless a writer may be about to use one."""
+def sweep_rows(tx: Transaction, *, is_alone: bool = False) -> None:
+    """Delete blobs that no row names; and dictionaries and paths, unless a writer may be about to use one.
+
+    Args:
+        tx: the transaction.
+        is_alone: whether it is known that nobody records into the store.
+    """
     named = set(_named_blobs(tx))
     unnamed = [(number,) for number, name in tx.query("SELECT id, hash FROM blobs") if name not in named]
     if unnamed:
@@ -160,7 +169,7 @@ def _sweep(tx: Transaction) -> None:
         for (value,) in tx.query("SELECT value FROM meta WHERE key = 'gc_epoch'"):
             META.update(tx, ("gc_epoch",), {"value": str(int(value) + 1 if str(value).isdecimal() else 1)})
     # Whoever begins a run has chosen its dictionary by the time that its row can be seen.
-    if not tx.query("SELECT 1 FROM runs WHERE status = 'running' LIMIT 1"):
+    if is_alone or not tx.query("SELECT 1 FROM runs WHERE status = 'running' LIMIT 1"):
         DICTS.delete(tx, "id NOT IN (SELECT dict FROM deltas)", ())
         tx.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM changes)")
 

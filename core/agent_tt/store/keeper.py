@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, cast
 
 from agent_tt.model import Note
 from agent_tt.protocols import Store
-from agent_tt.store import ingest_filter, keeping
+from agent_tt.store import done_keys, ingest_filter, keeping
 from agent_tt.store.liveness import now_us
 from agent_tt.store.reader import StoreReader
 from agent_tt.store.rows import replays, sweeps
 from agent_tt.store.tables.definitions import NOTES, TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Deletion, NoteKind, Replay, Run, Sweep
+    from agent_tt.model.facts import Place
     from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["StoreKeeper"]
@@ -26,6 +27,15 @@ __all__ = ["StoreKeeper"]
 
 class StoreKeeper(StoreReader, Store):
     """Writes what people say about runs. Each method is one durable commit."""
+
+    def settle_key(self, run_id: str, places: Collection[Place], answer: Wire, *, happened: bool) -> None:
+        """Write down whether a call happened that is done once for its key.
+
+        Raises:
+            UsageError: it has no key, or what became of it is known.
+        """
+        with self.database.transaction() as tx:
+            done_keys.settle(tx, run_id, places, ingest_filter.admit(answer), happened=happened)
 
     # ---------------------------------------------------------------- notes, names, pins, the archive
 
@@ -145,15 +155,26 @@ class StoreKeeper(StoreReader, Store):
         self.lineage.forget([run.id for run in deletion.runs], numbers)
         return deletion
 
-    def prune_runs(self, run_ids: Sequence[str], report: Callable[[int, int], None]) -> list[str]:
+    def prune_runs(
+        self, run_ids: Sequence[str], report: Callable[[int, int], None], *, is_gentle: bool = False
+    ) -> list[str]:
         """Delete runs, some in a transaction, and make the file smaller; leave those that have to stay."""
         from agent_tt.store import deleting
 
         gone: list[str] = []
-        for ids, numbers in deleting.prune_runs(self.database, run_ids, report):
+        for ids, numbers in deleting.prune_runs(self.database, run_ids, report, is_gentle=is_gentle):
             self.lineage.forget(ids, numbers)
             gone += ids
         return gone
+
+    def sample_out(self, run_id: str, slow_us: int | None) -> bool:
+        """Delete a run that succeeded, and count it, unless there is a reason to keep it."""
+        from agent_tt.store import sampling
+
+        number = sampling.sample_out(self.database, run_id, slow_us)
+        if number is not None:
+            self.lineage.forget([run_id], [number])
+        return number is not None
 
     # ---------------------------------------------------------------- sweeps
 

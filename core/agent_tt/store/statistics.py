@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from agent_tt.history.rows import SEQ_BITS
@@ -34,6 +35,7 @@ from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import REPLAY, shown_status
+from agent_tt.store.sampling import sampled
 from agent_tt.store.views import json_fact
 
 if TYPE_CHECKING:
@@ -141,6 +143,7 @@ _GROWTH: Final = f"""SELECT p.day, sum(g.bytes) FROM (
 _SETTINGS: Final = ("temp_store = memory", "cache_size = -65536", f"mmap_size = {1 << 30}")
 """Tables of its own in memory, 64 MiB of pages, and the file read without copying each page."""
 
+_DAY_US: Final = 86_400 * 1_000_000
 _VERDICTS: Final = frozenset(get_args(ReplayVerdict))
 _NAMES: Final = {"agent": "p.agent", "day": "p.day", "version": "p.version", "tag": "t.tag"}
 
@@ -153,12 +156,13 @@ def count_everything(path: Path, chosen: Chosen) -> Statistics:
     """
     with _picked(path, chosen) as rows:
         whole = _groups(rows, "NULL", _PICKED_AND_STEPS)
+        gone = sum(count for _, _, count in _sampled(rows, chosen))
         ((forks, taken, failed),) = rows.execute(
             f"SELECT sum(p.forked), sum(s.taken), sum(s.failed) FROM {_PICKED_AND_STEPS}"  # noqa: S608  # made of our own constants
         )
         page, free = (int(rows.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_size", "freelist_count"))
         return Statistics(
-            whole=whole[0] if whole else RunGroup(None),
+            whole=replace(whole[0] if whole else RunGroup(None), sampled_out=gone),
             forks=forks or 0,
             checkpoints=Checkpoints(taken or 0, failed or 0),
             replays=_replays(rows),
@@ -178,7 +182,8 @@ def count_runs(path: Path, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
     """What `RunSource.run_groups` gives of a store; raises what `count_everything` does."""
     tags = " LEFT JOIN main.tags t ON t.run = p.run" if by == "tag" else ""
     with _picked(path, chosen) as rows:
-        return in_order(_groups(rows, _NAMES[by], f"{_PICKED_AND_STEPS}{tags}"), by)
+        groups = _groups(rows, _NAMES[by], f"{_PICKED_AND_STEPS}{tags}")
+        return in_order(_with_sampled(groups, by, list(_sampled(rows, chosen))), by)
 
 
 def count_calls(path: Path, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
@@ -248,6 +253,28 @@ def _groups(rows: sqlite3.Connection, name: str, source: str) -> list[RunGroup]:
         )
         for key, steps, *usage in rows.execute(f"SELECT {name}, {_GROUPED} FROM {source} GROUP BY 1")  # noqa: S608  # made of our own constants
     ]
+
+
+def _sampled(rows: sqlite3.Connection, chosen: Chosen) -> Iterator[tuple[str, str | None, int]]:
+    """How many of the chosen runs were sampled out, by day and entry point: of a day as a whole, or not at all."""
+    first = ""
+    if chosen.since_us is not None:
+        ((first,),) = rows.execute("SELECT date(? / 1000000, 'unixepoch')", (chosen.since_us + _DAY_US - 1,))
+    for day, agent, count in sampled(rows):
+        if day >= first and chosen.agent in (None, agent):
+            yield day, agent, count
+
+
+def _with_sampled(groups: list[RunGroup], by: RunGroups, counts: list[tuple[str, str | None, int]]) -> list[RunGroup]:
+    """Groups with how many runs of each were sampled out, also of those of which no run is left."""
+    if by not in ("agent", "day"):
+        return [replace(group, sampled_out=None) for group in groups] if counts else groups
+    gone: Counter[str | None] = Counter()
+    for day, agent, count in counts:
+        gone[agent if by == "agent" else day] += count
+    known = {group.name for group in groups}
+    empty = [RunGroup(name) for name in gone if name not in known]
+    return [replace(group, sampled_out=gone[group.name]) for group in (*groups, *empty)]
 
 
 def _notable(rows: sqlite3.Connection, query: str, most: int) -> list[NotableStep]:

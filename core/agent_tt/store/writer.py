@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.history.log.append import TrackWriter, create_track, fork_track
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import ingest_filter
+from agent_tt.store import done_keys, ingest_filter
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.sqlite_errors import Conflict
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model.once import Holder
     from agent_tt.questions import NewQuestion
     from agent_tt.store.file.connection import Database
     from agent_tt.store.file.transaction import Transaction
@@ -310,6 +311,15 @@ class SqliteRunWriter:
     def ask(self, step: int, call: int, new: NewQuestion) -> AskedQuestion:
         """Commit that a call waits for somebody's decision."""
         return questions.ask(self._database, self._run, step, call, new)
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """Let a call have a key, unless another one has it: see `RunWriter`."""
+        return done_keys.claim(
+            *(self._database, self._lineage, self._log.blobs, self._run, self._run_id),
+            (step, call),
+            (tool, key),
+            is_decided=is_decided,
+        )
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.

@@ -8,6 +8,7 @@
 | `driving` | beginning a sweep, or taking one up again |
 | `running` | driving it, so many runs at a time; stopped and resumed at any moment |
 | `matrix` | what came out, read from the forks |
+| `faults` | wrong answers of tools, one after the other, and what the agent does with each |
 | `intervals` | how sure a rate is |
 """
 

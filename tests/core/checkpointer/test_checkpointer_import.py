@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -165,3 +168,47 @@ def test_what_cannot_be_imported_is_said(tmp_path: Path):
     import_threads(tmp_path / "checkpoints.db", tmp_path / "runs.db")
     with pytest.raises(UsageError, match="not a LangGraph database"):
         import_threads(tmp_path / "runs.db", tmp_path / "more.db")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from agent_tt.langgraph import importing
+from agent_tt.store.file.transaction import Transaction
+importing._ROWS = 25
+left, execute = int(sys.argv[3]), Transaction.execute
+
+def counted(self, sql, parameters=(), /):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(self, sql, parameters)
+
+Transaction.execute = counted
+importing.import_threads(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+def test_a_killed_import_leaves_whole_threads_and_is_repeated_for_the_rest(tmp_path: Path):
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as saver:
+        graph = graphs.chain("one", "two").compile(checkpointer=saver)
+        for number in range(9):
+            graph.invoke({"log": ["x"]}, graphs.thread(f"thread-{number}"))
+        theirs = listed(saver)
+    left_there = []
+    for statements in (15, 80):
+        into = tmp_path / f"{statements}.db"
+        given = [sys.executable, "-c", KILLED, str(path), str(into), str(statements)]
+        assert subprocess.run(given, timeout=60, check=False).returncode == -signal.SIGKILL
+        with Checkpointer(into) as copy:
+            ours = listed(copy)
+        assert [row for row in theirs if row[0]["thread_id"] in {each[0]["thread_id"] for each in ours}] == ours
+        left_there.append(len(ours))
+        done = import_threads(path, into)
+        assert sum(thread.added for thread in done) == len(theirs) - len(ours)
+        with Checkpointer(into) as copy, closing(open_source(into)) as source:
+            assert listed(copy) == theirs
+            assert source.verify() == []
+    assert left_there[0] == 0 < left_there[1] < len(theirs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,12 @@ from tests.postgres_server import postgres_saver
 import agent_tt
 from agent_tt.comparing import compare
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
+from agent_tt.forking.graphs import beginning_of
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import terms_from
 from agent_tt.langgraph import Checkpointer
-from agent_tt.model import Edit
+from agent_tt.model import Edit, Run, Step
 from agent_tt.rerunning.launch import start_fork
 from agent_tt.rerunning.routing import next_after_edit
 from agent_tt.sources import open_source
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from tests.postgres_server import TestDatabase
 
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.model import Call, Run, Step
+    from agent_tt.model import Call
 
 pytestmark = pytest.mark.warm("langgraph.graph", "langgraph.checkpoint.sqlite", "langchain_core.messages")
 
@@ -442,3 +444,18 @@ def test_what_is_no_graph_is_said(desk: Desk):
     run = desk.fork(after(steps, "a"), "not_a_graph")
     assert run.status == "failed"
     assert "not_a_graph is a int, not a graph" in desk.output
+
+
+def test_a_subgraph_begins_at_the_checkpoint_that_it_names_in_whatever_order_they_were_written():
+    told: dict[str, Any] = {"checkpoint_ns": "middle:1", "checkpoint_metadata": {"parents": {"": "c2"}}}
+    steps = [
+        Step(1, "__start__", "ok", extra={"checkpoint_id": "c1"}),
+        Step(2, "input", "ok", extra={"checkpoint_id": "s1", **told}),
+        Step(3, "inner1", "ok", extra={"checkpoint_id": "s2", **told}),
+        Step(4, "first", "ok", extra={"checkpoint_id": "c2"}),
+    ]
+    run = Run("r", "r", "succeeded", 0)
+    assert beginning_of(run, steps, 3, [])[0] == 4
+    del told["checkpoint_metadata"]
+    steps[2] = replace(steps[2], extra={"checkpoint_id": "s2", **told})
+    assert beginning_of(run, steps, 3, [])[0] == 1

@@ -256,6 +256,25 @@ def test_the_same_of_the_openai_agents_sdk_whose_key_is_not_compared(tmp_path: P
     assert again(recorded, invoked(looked_up, order="A-7", key="2")) == "A-7"
 
 
+@function_tool
+@agent_tt.tool(effect="write", once="{order}-{part}")
+def paid(order: str, part: int = 1) -> str:
+    """Pay."""
+    did.append("paid")
+    return order
+
+
+def test_a_tool_that_is_done_once_is_so_below_a_framework_with_what_the_model_leaves_out(tmp_path: Path):
+    async def twice() -> Any:
+        return [await invoked(paid, order="A-7")(), await invoked(paid, order="A-7", part=1)()]
+
+    before = did.count("paid")
+    recorded = record(tmp_path, twice)
+    assert did.count("paid") == before + 1
+    assert [call.facts.once.key for call, *_ in recorded.calls] == ["A-7-1"] * 2
+    assert recorded.calls[1][0].facts.once.call == 1
+
+
 def test_a_tool_that_is_named_from_outside_is_one_row_and_was_called(tmp_path: Path):
     def weigh(order: str) -> str:
         """Weigh."""

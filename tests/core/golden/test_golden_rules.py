@@ -14,6 +14,7 @@ from tests.core.memory_store import Did, MemorySource
 from agent_tt.errors import UsageError
 from agent_tt.golden.evidence import Evidence
 from agent_tt.golden.kinds import KINDS, read_rule, rule_from_text
+from agent_tt.golden.outside_rules import Judged, Verify
 from agent_tt.golden.proposing import propose
 from agent_tt.golden.run_rules import AtMost, Ends, Expression
 from agent_tt.golden.toml_text import lines_of
@@ -180,6 +181,8 @@ RULES = [
     State("a", about=1, within_percent=5),
     Answer(contains=('say "so"', "\t")),
     Expression('state.n > 1 and tool == "look"', "always"),
+    Verify('pytest -q "a b"', 1.5),
+    Judged("Is it polite?", "https://judge.example/v1/chat/completions", "m", key="JUDGE_KEY"),
 ]
 
 

@@ -16,7 +16,10 @@ from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import UsageError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.recording_file import open_recording
+from agent_tt.golden.results import KeptResult, read_results
+from agent_tt.golden.running import run_golden
 from agent_tt.sources import open_source
+from agent_tt.store import open_store
 
 pytestmark = pytest.mark.warm
 
@@ -32,6 +35,10 @@ MORE = "        with run.step('more', state):\n            pass\n    return stat
 def golden(tmp_path):
     record(tmp_path)
     return keep(tmp_path)
+
+
+def kept_of(golden) -> list[KeptResult]:
+    return read_results(golden.path.parent / "tests.db").get(str(golden.path), [])
 
 
 def failing(result) -> list[tuple[str, int | None]]:
@@ -66,6 +73,7 @@ def test_a_change_fails_by_its_own_rule_and_no_other(golden, tmp_path, changes, 
     result = tried(golden)
     assert (result.outcome, failing(result)) == ("failed", [broken])
     assert result.new_request is None
+    assert sum(result.first in line for line in result.lines()) == 1
     assert f"agent-tt compare {result.kept} {result.now}" in result.compare_command
 
 
@@ -81,8 +89,17 @@ def test_a_request_that_has_no_recording_is_not_answered_and_fails_with_its_step
     assert (result.outcome, failing(result)) == ("failed", [("tools", 2), ("never", 2)])
     assert (result.new_request.name, result.new_request.step) == ("refund", 2)
     assert "asks what was not recorded at step 2" in result.first
+    assert sum("refund" in line and "(step 2)" in line for line in result.lines()[1:]) == 2  # both rules
     unknown = {kept.rule.kind for kept, judged in result.judgements if judged.verdict == "unknown"}
     assert unknown == {"ends", "at_most", "answer"}
+    (kept,) = kept_of(golden)
+    assert (kept.outcome, kept.first, kept.kept, kept.now.id) == ("failed", result.first, result.kept, result.now)
+    broken = {rule.sentence: rule for rule in kept.rules if rule.verdict == "failed"}
+    assert [rule.step for rule in broken.values()] == [2, 2]
+    assert len(kept.rules) == len(result.judgements)
+    with closing(open_store(result.store)) as store:
+        store.set_metadata(result.kept, dict(store.run(result.now).metadata))
+    assert len(kept_of(golden)) == 1  # what inherits the result is none
 
 
 def test_an_agent_that_is_gone_could_not_be_run_and_has_not_failed(golden, tmp_path):
@@ -91,6 +108,14 @@ def test_an_agent_that_is_gone_could_not_be_run_and_has_not_failed(golden, tmp_p
     assert (result.outcome, result.judgements) == ("unknown", ())
     assert result.first.startswith("could not run: ")
     assert "no module desk" in result.first
+    (kept,) = kept_of(golden)
+    assert (kept.outcome, kept.first, kept.now, kept.rules) == ("unknown", result.first, None, ())
+
+
+def test_of_one_that_is_stopped_nothing_is_kept(golden):
+    result = run_golden(golden, store=golden.path.parent / "tests.db", cancelled=lambda: True)
+    assert (result.outcome, "was stopped" in result.first) == ("unknown", True)
+    assert kept_of(golden) == []
 
 
 def test_a_damaged_recording_is_refused(golden):

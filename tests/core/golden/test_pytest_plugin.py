@@ -6,16 +6,14 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tests.core.golden.desk import RULES, keep, record, write
 
 from agent_tt.golden.golden_file import read_golden
-from agent_tt.golden.run_rules import AtMost
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from agent_tt.golden.outside_rules import Judged
+from agent_tt.golden.run_rules import AtMost, Ends
 
 
 @pytest.fixture
@@ -26,11 +24,11 @@ def project(tmp_path):
     return tmp_path
 
 
-def run_pytest(project: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(project: Path, *more: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a project, with our plugin and no other that happens to be installed."""
     words = [sys.executable, "-m", "pytest", "-p", "agent_tt.pytest_plugin", "-p", "no:cacheprovider", *more]
     environment = {name: value for name, value in os.environ.items() if name != "AGENT_TT_STORE"}
-    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
     return subprocess.run(words, cwd=project, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -52,10 +50,47 @@ def test_goldens_pass_fail_and_error_on_two_workers_without_the_store_they_were_
         "damaged": ["error"],
     }
     said = found["strict"][0].text
-    assert "at most 1 step: took 2 steps (step 2)" in said
+    assert said.count("at most 1 step: took 2 steps (step 2)") == 1
     assert "agent-tt compare " in said
     assert "Traceback" not in said
     assert "is damaged" in found["damaged"][0].text
+
+
+WARM = """
+from contextlib import ExitStack
+from tests.warm_processes import warm_processes
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        stack = ExitStack()
+        stack.enter_context(warm_processes())
+        config.add_cleanup(stack.close)
+"""
+
+
+def test_fifty_goldens_pass_on_two_workers_with_and_without_the_store_they_were_recorded_in(tmp_path):
+    (tmp_path / "conftest.py").write_text(WARM)
+    for folder in (tmp_path / "with", tmp_path / "without"):
+        folder.mkdir()
+        record(folder)
+        packed = keep(folder, "number-0")
+        for number in range(1, 25):
+            copy = packed.path.read_text().replace('name = "number-0"', f'name = "number-{number}"')
+            (packed.path.parent / f"number-{number}.toml").write_text(copy)
+    (tmp_path / "without" / "runs.db").unlink()
+    done = run_pytest(tmp_path, "-p", "xdist", "-n", "2", PYTHONPATH=str(Path(__file__).parents[3]))
+    assert (done.returncode, "50 passed" in done.stdout) == (0, True), done.stdout
+
+
+def test_what_was_not_judged_is_said_of_what_passed_and_stands_in_junit(project):
+    asks = Judged("Is it polite?", "http://127.0.0.1:1/chat/completions", "m")
+    keep(project, "kept", [Ends(), asks])
+    done = run_pytest(project, "-W", "error", "--junitxml", "out.xml")
+    assert done.returncode == 0, done.stdout
+    assert "goldens/kept.toml::kept: not judged: m says yes: Is it polite?" in done.stdout
+    (said,) = ET.parse(project / "out.xml").getroot().iter("property")
+    assert said.get("value") == "not judged: m says yes: Is it polite?"
+    assert run_pytest(project, "--golden-judge").returncode == 1
 
 
 def test_an_update_is_shown_and_written_only_where_that_is_asked_for(project):

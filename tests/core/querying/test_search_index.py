@@ -398,6 +398,18 @@ def test_no_secret_of_another_systems_database_reaches_the_file(folder: Path) ->
         assert secret.encode() not in kept
 
 
+def test_no_secret_of_an_object_that_many_states_hold_reaches_the_file(folder: Path) -> None:
+    source = MemorySource()
+    held = {"first": "hunter2hunter2", "said": f"word {SECRET}"}
+    states = [{"log": [{"first": "plain"}]}, {"log": [held, held]}, {"password": held}, {"password": [held], "n": 1}]
+    source.add("run", [Did(name="go on", asked=state, state=state) for state in states], state={"password": held})
+    finder = Finder(source, use_index=True, folder=folder)
+    assert {"word", "hunter2"} == {text for text in ("word", "hunter2", SECRET[:20]) if steps_with(finder, text)}
+    assert {*steps_with(finder, "hunter2")} == {2}
+    finder.close()
+    assert SECRET[8:].encode() not in bytes_of(folder)
+
+
 def test_two_builders_at_once_leave_each_text_once(store: SqliteStore, folder: Path) -> None:
     begin(store, "run", 400, "work").finish("succeeded")
     begin(store, "other", 100, "work").finish("succeeded")

@@ -105,6 +105,9 @@ class FakeRun:
             assert call.end is None, "a call that has ended is amended"
             call.new = replace(call.new, meta={**call.new.meta, **meta}, args=call.new.args if args is None else args)
 
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> None:
+        self._check()
+
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         with self._lock:
             self._check()

@@ -95,6 +95,44 @@ def test_a_run_that_broke_off_while_connected_is_not_resumed_but_forked(echo: Ta
     assert echo.heard == ["word 0", "word 1", "again 1", "word 2", "word 3"]
 
 
+AIOHTTP = """
+import asyncio
+
+import agent_tt
+import aiohttp
+
+state = {"heard": []}
+
+
+async def main():
+    async with aiohttp.ClientSession() as session, session.ws_connect(URL) as connection:
+        for n in range(4):
+            with run.step("say"):
+                await connection.send_str(f"word {n}")
+                state["heard"].append(await connection.receive_str())
+
+
+with agent_tt.record("chat", state=state) as run:
+    asyncio.run(main())
+"""
+
+
+def test_what_is_sent_through_aiohttp_after_the_step_goes_nowhere(echo: Talking, tmp_path: Path):
+    project = Project(tmp_path)
+    run = project.record(AIOHTTP.replace("URL", repr(echo.url)))
+    assert project.state(run) == {"heard": [f"word {n}" for n in range(4)]}
+    denied = project.forked("chat", 3)
+    assert denied.error is not None
+    assert denied.error.short.startswith("ToolDenied")
+    lost = project.forked("chat", 3, policy={"SEND *": "live"})
+    assert lost.status == "failed"
+    assert lost.error is not None
+    assert "Cannot write to closing transport" in lost.error.message
+    assert echo.heard == [f"word {n}" for n in range(4)]
+    assert echo.count == 1
+    project.check_replay(denied)
+
+
 ASKS = """
 import agent_tt
 import openai

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.seams.loopback import Loopback
 from tests.core.seams.runs import Kept, recorded, replayed
+from tests.core.seams.talking import Talking, echoing
 
 import agent_tt
 from agent_tt.recording.modules.import_watch import ImportWatch
@@ -42,6 +43,29 @@ def twice(server: Loopback, tmp_path: Path) -> Callable[[Callable[[], Any]], Kep
     return run
 
 
+@pytest.fixture
+def echo() -> Iterator[Talking]:
+    talking = Talking(echoing)
+    yield talking
+    talking.stop()
+
+
+@pytest.fixture
+def twice_echoed(echo: Talking, tmp_path: Path) -> Callable[[Callable[[], Any]], Kept]:
+    """As `twice`, of what is said to `echo`; replayed three times."""
+
+    def run(agent: Callable[[], Any]) -> Kept:
+        first, kept = recorded(agent, tmp_path / "runs.db")
+        echo.stop()
+        before = echo.count
+        for _ in range(3):
+            assert replayed(agent, kept) == first
+        assert echo.count == before
+        return kept
+
+    return run
+
+
 def seam_functions() -> dict[str, object]:
     """What the seams replace, of the libraries that are loaded."""
     places = {
@@ -62,6 +86,8 @@ def seam_functions() -> dict[str, object]:
         "websockets.sync.client": ["ClientConnection.process_event", "ClientConnection.handshake"],
         "websockets.sync.connection": ["Connection.send", "Connection.close_socket"],
         "aiohttp.client_proto": ["ResponseHandler.data_received", "ResponseHandler.connection_lost"],
+        "aiohttp.client": ["ClientSession._ws_connect"],
+        "aiohttp._websocket.writer": ["WebSocketWriter.send_frame"],
     }
     found: dict[str, object] = {}
     for name, paths in places.items():

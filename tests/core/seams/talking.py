@@ -39,10 +39,18 @@ class Talking:
             await self._over.wait()
 
     def _refuse(self, connection: Any, request: Any) -> Any:
+        if request.path == "/moved":
+            answer = connection.respond(302, "over there\n")
+            answer.headers["Location"] = "/"
+            return answer
         return connection.respond(403, "not you\n") if request.path == "/forbidden" else None
 
     async def _talk(self, connection: Any) -> None:
         self.count += 1
+        if connection.request.path == "/brief":
+            await connection.send("hello")
+            await connection.send("and good bye")
+            return
         async for message in connection:
             self.heard.append(message)
             await self._say(connection, message)

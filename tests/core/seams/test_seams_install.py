@@ -198,7 +198,7 @@ def test_other_modules_are_none_of_our_business():
     finally:
         SEAMS.release()
     assert set(LIBRARIES) == {
-        "httpx", "httpx2", "urllib3", "http.client", "aiohttp",
+        "httpx", "httpx2", "urllib3", "http.client", "aiohttp", "aiohttp.client",
         "websockets.asyncio.client", "websockets.sync.client",
         "mcp.client.stdio", "mcp.client.streamable_http", "mcp.client.sse",
         "subprocess", "asyncio", "multiprocessing.util",

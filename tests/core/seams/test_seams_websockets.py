@@ -10,7 +10,6 @@ import pytest
 import websockets.asyncio.client as asyncio_client
 import websockets.sync.client as sync_client
 from tests.core.seams.runs import recorded, replayed
-from tests.core.seams.talking import Talking, echoing
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agent_tt.replaying.divergence import Divergence
@@ -20,34 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.core.seams.runs import Kept
+    from tests.core.seams.talking import Talking
 
     Twice = Callable[[Callable[[], Any]], Kept]
 
 
-@pytest.fixture
-def echo() -> Iterator[Talking]:
-    server = Talking(echoing)
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def twice(echo: Talking, tmp_path: Path) -> Twice:
-    """Record a function, stop the server, serve it: both must give the same, and the second reach nobody."""
-
-    def run(agent: Callable[[], Any]) -> Kept:
-        first, kept = recorded(agent, tmp_path / "runs.db")
-        echo.stop()
-        before = echo.count
-        for _ in range(3):
-            assert replayed(agent, kept) == first
-        assert echo.count == before
-        return kept
-
-    return run
-
-
-def test_messages_of_every_shape_come_again(echo: Talking, twice: Twice):
+def test_messages_of_every_shape_come_again(echo: Talking, twice_echoed: Twice):
     async def agent() -> Any:
         async with asyncio_client.connect(echo.url + "/chat") as connection:
             await connection.send("greet")
@@ -63,7 +40,7 @@ def test_messages_of_every_shape_come_again(echo: Talking, twice: Twice):
             seen.append(await connection.recv())
         return seen, connection.close_code, connection.response.status_code
 
-    kept = twice(agent)
+    kept = twice_echoed(agent)
     host = echo.url.removeprefix("ws://")
     names = [call.name for call, _ in kept.calls]
     assert names == [f"GET ws://{host}/chat", *[f"SEND ws://{host}/chat"] * 6]
@@ -80,7 +57,7 @@ def test_messages_of_every_shape_come_again(echo: Talking, twice: Twice):
     assert kept.calls[3][0].args["binary"] is True
 
 
-def test_messages_of_threads_come_again(echo: Talking, twice: Twice):
+def test_messages_of_threads_come_again(echo: Talking, twice_echoed: Twice):
     def agent() -> Any:
         with sync_client.connect(echo.url) as connection:
             connection.send("greet")
@@ -94,7 +71,7 @@ def test_messages_of_threads_come_again(echo: Talking, twice: Twice):
             seen += list(connection_until_closed(connection))
         return seen, connection.close_code, connection.close_reason
 
-    kept = twice(agent)
+    kept = twice_echoed(agent)
     assert kept.calls[0][1][-2].data == {"close": 4001, "reason": "enough"}
 
 
@@ -107,7 +84,7 @@ def connection_until_closed(connection: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("word", ["leave", "drop"])
-def test_a_connection_ends_as_it_ended(echo: Talking, twice: Twice, word: str):
+def test_a_connection_ends_as_it_ended(echo: Talking, twice_echoed: Twice, word: str):
     async def agent() -> Any:
         async with asyncio_client.connect(echo.url) as connection:
             await connection.send(word)
@@ -117,10 +94,10 @@ def test_a_connection_ends_as_it_ended(echo: Talking, twice: Twice, word: str):
                 await connection.send("more")
             return str(ended.value), str(unsent.value), connection.close_code
 
-    twice(agent)
+    twice_echoed(agent)
 
 
-def test_nothing_comes_before_its_deadline(echo: Talking, twice: Twice):
+def test_nothing_comes_before_its_deadline(echo: Talking, twice_echoed: Twice):
     async def agent() -> Any:
         async with asyncio_client.connect(echo.url) as connection:
             await connection.send("silence")
@@ -130,10 +107,10 @@ def test_nothing_comes_before_its_deadline(echo: Talking, twice: Twice):
             await connection.send("after")
             return await connection.recv()
 
-    twice(agent)
+    twice_echoed(agent)
 
 
-def test_connecting_fails_as_it_failed(echo: Talking, twice: Twice):
+def test_connecting_fails_as_it_failed(echo: Talking, twice_echoed: Twice):
     async def agent() -> Any:
         with pytest.raises(InvalidStatus) as refused:
             await asyncio_client.connect(echo.url + "/forbidden")
@@ -145,7 +122,7 @@ def test_connecting_fails_as_it_failed(echo: Talking, twice: Twice):
             sync_client.connect("ws://127.0.0.1:1")
         return refused.value.response.body, refused_here.value.response.status_code
 
-    kept = twice(agent)
+    kept = twice_echoed(agent)
     assert [call.status for call, _ in kept.calls] == ["ok", "ok", "error", "error"]
     assert kept.calls[0][0].result["body"] == "not you\n"
 
@@ -166,7 +143,7 @@ def test_a_connection_that_is_left_open_stays_open(echo: Talking, tmp_path: Path
     assert echo.count == 1
 
 
-def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice: Twice):
+def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice_echoed: Twice):
     async def agent() -> Any:
         seen: list[Any] = []
         async for connection in asyncio_client.connect(echo.url):
@@ -176,10 +153,10 @@ def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice: Tw
                 return [*seen, await connection.recv()]
         return seen
 
-    twice(agent)
+    twice_echoed(agent)
 
 
-def test_two_talk_beside_one_another(echo: Talking, twice: Twice):
+def test_two_talk_beside_one_another(echo: Talking, twice_echoed: Twice):
     async def one(name: str) -> Any:
         async with asyncio_client.connect(echo.url + "/" + name) as connection:
             seen = []
@@ -193,7 +170,7 @@ def test_two_talk_beside_one_another(echo: Talking, twice: Twice):
     async def agent() -> Any:
         return await asyncio.gather(one("a"), one("b"))
 
-    twice(agent)
+    twice_echoed(agent)
 
 
 def test_another_message_is_a_divergence_at_that_message(echo: Talking, tmp_path: Path):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+import ormsgpack
 import pytest
 from tests.tui.graph_thread import desk_thread
 
@@ -55,6 +58,30 @@ def test_the_pre_flight_says_which_nodes_run_next_to_people_and_to_programs(
     assert refused["next_after_edit"] is None
     assert "nobody" in refused["unknown"]
     assert thread.read_bytes() == before
+
+
+def test_the_pre_flight_says_unknown_where_the_database_does_not_tell_what_runs_next(
+    command: Command, thread: Path, tmp_path: Path
+) -> None:
+    as_before_format_4(thread)
+    last = command("show", "desk", "--store", str(thread), "--json").json["steps"][-1]
+    words = fork_words(thread, "--at", str(last["step"]), "--dry-run")
+
+    assert command(*words, "--json").json["graph"]["next"] is None
+    said = " ".join(command(*words).out.split())
+    assert "next unknown: the database does not tell" in said
+    assert "has ended" not in said
+
+
+def as_before_format_4(file: Path) -> None:
+    """Make the last checkpoint one of format 3, whose node `maps` has run; only the graph knows what follows it."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        newest = "rowid = (SELECT max(rowid) FROM checkpoints)"
+        (stored,) = connection.execute(f"SELECT checkpoint FROM checkpoints WHERE {newest}").fetchone()
+        checkpoint = ormsgpack.unpackb(stored) | {"v": 3}
+        checkpoint["channel_values"]["maps"] = "maps"
+        checkpoint["versions_seen"]["maps"] = {}
+        connection.execute(f"UPDATE checkpoints SET checkpoint = ? WHERE {newest}", [ormsgpack.packb(checkpoint)])
 
 
 def test_a_forked_thread_is_a_run_of_the_own_store_that_compares_with_its_thread(

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.readme_parts import DOCS, code_blocks
 
 import agent_tt
 from agent_tt import samples
+from agent_tt.golden.golden_file import read_golden
 from agent_tt.golden.opened_run import OpenedRun
+from agent_tt.golden.running import GoldenResult
+from agent_tt.golden.watching import Began, Ended, Saved, Unread
+from agent_tt.model import Usage
+from agent_tt.model.facts import RunFacts
+from agent_tt.replaying.report import LiveCall, LivePart
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -74,6 +84,13 @@ def test_the_fork_that_mends_an_agent_is_kept_and_its_first_version_fails_with_t
     assert "diverged at 2" in compared.out
 
 
+def test_that_a_thread_in_the_recording_is_not_redacted_is_said_where_one_is(command, project):
+    assert "redacted" not in save(command).out
+    with closing(open_source(project / "runs.db")) as store:
+        store.set_metadata(store.run("refund-loop").id, RunFacts.langgraph_thread.entry("desk"))
+    assert "The thread refund-loop is in the recording, and none of it is redacted" in save(command, "--replace").out
+
+
 def test_a_rule_that_fails_is_named_with_its_step_and_difference(command, project):
     save(command, "--rule", 'kind = "state", path = "attempts", equals = 1')
     path = point(project, "refund_loop.py:main_v2")
@@ -126,6 +143,9 @@ def test_goldens_are_listed_shown_and_not_overwritten_unasked(command, project):
     shown = command("golden", "show", "tests/agents/mended.toml", "--json").json
     assert (shown["steps"], shown["run"]["agent"]) == (2, "refund_loop.py:main_v2")
     assert "ends well" in command("golden", "show", "tests/agents/mended.toml").out
+    path = project / "tests/agents/mended.toml"
+    path.write_text(path.read_text().replace("\n", '\nlive = ["search_*"]\npasses = "2 of 3"\n', 1))
+    assert "with --live  search_*  (passes 2 of 3 times)" in command("golden", "show", str(path)).out
 
 
 def test_the_assertions_on_a_recorded_run_that_are_shown_hold(project):
@@ -136,9 +156,60 @@ def test_the_assertions_on_a_recorded_run_that_are_shown_hold(project):
         shown["test_it_looked_the_order_up_once"](lambda run: OpenedRun(source, source.run(run)))
 
 
+def test_a_command_that_has_to_end_well_is_a_rule_and_its_end_is_shown(command, project):
+    saved = save(command, "--rule", 'kind = "ends"', "--verify", f"{sys.executable} check.py")
+    assert (saved.code, not (project / "made").exists()) == (0, True)
+    (project / "check.py").write_text("import sys\nopen('made', 'w')\nsys.exit('the orders are gone')\n")
+    point(project, "refund_loop.py:main_v2")
+    tested = command("test")
+    assert (tested.code, "check.py ends well: exit code 1" in tested.out) == (1, True)
+    assert "    the orders are gone\n" in tested.out
+    assert (project / "made").exists()
+
+
 def test_runs_of_goldens_are_kept_in_the_store_that_is_named(command, project):
     save(command)
     point(project, "refund_loop.py:main_v2")
     tested = command("test", "--json", "--store", "elsewhere.db")
     assert tested.json["goldens"][0]["store"] == str(project / "elsewhere.db")
     assert json.dumps(tested.json).count('"verdict": "passed"') == len(tested.json["goldens"][0]["rules"])
+
+
+def test_what_happens_while_goldens_are_watched_is_said_and_ctrl_c_ends_it(command, project, monkeypatch):
+    save(command)
+    golden = read_golden(point(project, "refund_loop.py:main_v2"))
+    made = (LiveCall("llm", "support_model", 1), LiveCall("llm", "support_model", 2))
+    live = LivePart(made, answered=3, saved=Usage(1000, 200, 0.004))
+    broken = GoldenResult(golden, "failed", problem="it asks something new", live=live)
+
+    def events(*_args, **_how):
+        yield Saved((project / "refund_loop.py",), ("mended",))
+        yield Began(golden)
+        yield Ended(broken, "passed")
+        yield Unread(project / "other.toml", "it is not TOML")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("agent_tt.golden.watching.watch_goldens", events)
+    watched = command("golden", "watch")
+    assert (watched.code, watched.err) == (0, "")
+    assert watched.out.splitlines() == [
+        "refund_loop.py was saved",
+        "✗  mended  broke  it asks something new",
+        "  asked support_model 2×; saved 3 calls, 1,200 tokens, $0.004",
+        "?  other  could not run: it is not TOML",
+    ]
+    told = [json.loads(line) for line in command("golden", "watch", "--json").out.splitlines()]
+    assert [each["event"] for each in told] == ["saved", "began", "ended", "unread"]
+    assert (told[2]["change"], told[2]["live"]["answered"]) == ("broke", 3)
+
+
+def test_watching_goldens_ends_cleanly_with_ctrl_c(command, project):
+    save(command)
+    point(project, "refund_loop.py:main_v2")
+    words = [sys.executable, "-m", "agent_tt_tui", "golden", "watch", "--json"]
+    with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert json.loads(process.stdout.readline())["event"] == "began"
+        assert json.loads(process.stdout.readline())["outcome"] == "passed"
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, rest, errors) == (0, "", "")

@@ -62,6 +62,7 @@ PLACES = {
     "rename": [Place("--at", ("rename", "--json"), ("before it went wrong",))],
     "watch": [Place("--after", ("watch", "--json", "--follow", "--break"), ("step > 0",))],
     "fork": [Place("--at", ("fork", "--json", "--dry-run"))],
+    "drop": [Place("STEP", ("drop", "--json"))],
     "sweep": [Place("--at", ("sweep", "--json", "--dry-run", "--set", "budget.max_searches=1,2"))],
     "replay": [
         Place("--from", ("replay", "--json", "--dry-run")),
@@ -79,6 +80,7 @@ WHOLE_RUNS = {
     "resume": ("resume", RUN),
     "stop": ("stop", RUN),
     "answer": ("answer", RUN),
+    "settle": ("settle", RUN, "order-7", "--did-not-happen"),
     "compare": ("compare", RUN, OTHER),
     "tag": ("tag", RUN, "new"),
     "pin": ("pin", RUN),
@@ -88,10 +90,11 @@ WHOLE_RUNS = {
     "delete": ("delete", RUN, "--yes"),
     "verify": ("verify", RUN),
     "redact": ("redact", RUN, "--check"),
+    "originals": ("originals", RUN),
 }
 """Every command that takes runs, and no step of them."""
 
-NO_RUN = {"du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sql", "stats", "test"}
+NO_RUN = {"du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sql", "stats", "steady", "test"}
 NEW_STEPS = {"--stop-at", "--mute"}
 """Options whose STEP is not where something begins: one of the new run, one that is undone."""
 

@@ -77,14 +77,33 @@ def test_a_run_without_its_personal_data_has_nothing_to_take_out(command: Comman
     assert (said.code, said.out) == (0, "desk: nothing that is looked for\n")
 
 
-def test_without_check_it_is_said_that_nothing_is_taken_out(command: Command, tmp_path: Path):
+def test_it_is_tried_first_and_taken_out_when_that_is_said(command: Command, tmp_path: Path):
     store = tmp_path / "runs.db"
     _record(store)
-    before = store.read_bytes()
-    said = command("--store", str(store), "redact", "desk", "--profile", "strict")
-    assert (said.code, said.out) == (2, "")
-    assert "cannot be taken out of it yet" in said.err
-    assert store.read_bytes() == before
+    tried = command("--store", str(store), "redact", "desk", "--profile", "strict")
+    assert tried.code == 0
+    assert "1 run would be written anew" in tried.out
+    assert "nothing was changed yet" in tried.out
+    assert command("--store", str(store), "redact", "desk", "--check", "--profile", "strict").code == 1
+    done = command("--store", str(store), "redact", "desk", "--profile", "strict", "--yes", "--json").json
+    assert (done["done"], done["unsure"], done["clean"], [run["name"] for run in done["runs"]]) == (
+        True, 0, True, ["desk"],
+    )  # fmt: skip
+    assert {"calls", "states", "notes", "pieces of answers"} <= done["changed"].keys()
+    assert command("--store", str(store), "redact", "--all", "--check", "--profile", "strict").code == 0
+    assert not any(value.encode() in store.read_bytes() for value in (ANN, PHONE))
+    verified = command("--store", str(store), "verify", "desk")
+    assert (verified.code, "desk: redacted" in verified.out, "(strict)" in verified.out) == (0, True, True)
+    again = command("--store", str(store), "redact", "--all", "--yes")
+    assert "nothing that is looked for" in again.out
+
+
+def test_it_wants_runs_or_all(command: Command, tmp_path: Path):
+    store = tmp_path / "runs.db"
+    _record(store)
+    for words in ((), ("desk", "--all")):
+        refused = command("--store", str(store), "redact", *words)
+        assert (refused.code, "name runs, or say --all" in refused.err) == (2, True)
 
 
 def test_a_text_is_searched_by_lines_and_what_is_no_text_is_refused(command: Command, tmp_path: Path):

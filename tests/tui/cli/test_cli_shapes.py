@@ -133,10 +133,16 @@ def test_find_gives_hits_and_says_no_with_its_exit_code(command: Command) -> Non
 
 
 def test_verify_lists_problems_with_exit_code_4(command: Command, source: MemorySource) -> None:
-    assert (command("verify", "--json").code, command("verify", "--json").json) == (0, {"problems": []})
+    assert (command("verify", "--json").code, command("verify", "--json").json) == (
+        0,
+        {"problems": [], "redacted": [], "dropped": []},
+    )
     source.problems = [Problem("support", 3, "blob missing")]
     done = command("verify", "--json")
-    assert (done.code, done.json) == (4, {"problems": [{"run": "support", "step": 3, "what": "blob missing"}]})
+    assert (done.code, done.json) == (
+        4,
+        {"problems": [{"run": "support", "step": 3, "what": "blob missing"}], "redacted": [], "dropped": []},
+    )
     assert command("verify", "support/fork-1", "--json").code == 0
 
 

@@ -258,6 +258,7 @@ def plan_shape(plan: ForkPlan) -> Shape:
             "duration_ms": _milliseconds(plan.expected.duration_us),
         },
         "terms": plan.terms.to_mapping(),
+        "expect": plan.expect,
         "problems": list(plan.problems),
     }
 

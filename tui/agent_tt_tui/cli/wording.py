@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import ACTING
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.terminal import Cell, facts
+from agent_tt_tui.cli.terminal import Cell, Terminal, facts
 from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph, run_glyph
 from agent_tt_tui.text import fit, width
-from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
+from agent_tt_tui.viewmodel.debugger.marked_steps import name_of, unkept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.model import Call, Run, RunStatus, Step
-    from agent_tt_tui.cli.terminal import Role, Terminal
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.expecting import Came, Hoped
+    from agent_tt_tui.cli.terminal import Role
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
@@ -37,6 +40,17 @@ _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
 def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
     """`✓ succeeded`."""
     return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
+
+
+def say_unkept(source: RunSource, run: Run, *steps: int) -> None:
+    """Say on standard error of which steps no checkpoint is kept: what is told of their states is of earlier ones."""
+    for number in steps:
+        for step in source.steps(run.id, number, number + 1) if number else ():
+            words = unkept(step)
+            if words:
+                terminal = Terminal.of(sys.stderr)
+                what = terminal.safe(f"{run.name}@{number}: {words}")
+                sys.stderr.write(f"{terminal.paint('agent-tt:', 'muted')} {what}\n")
 
 
 def branch(row: RunRow, glyphs: Glyphs) -> str:
@@ -80,6 +94,30 @@ def run_line(terminal: Terminal, run: Run) -> None:
         terminal.line(Cell(f"  {terminal.short(run.error.short, terminal.columns - 2)}", "failed"))
     if run.incomplete is not None:
         terminal.line(Cell(f"  incomplete: {terminal.safe(run.incomplete)}", "changed"))
+
+
+def hoped_cell(came: Came, terminal: Terminal, said: str = "") -> Cell:
+    """`✓ came`, or all that is said of it: `✓ came: paid == true`."""
+    glyphs = terminal.glyphs
+    looks: dict[Came, tuple[str, Role]] = {
+        "came": (glyphs.well, "well"),
+        "did not come": (glyphs.failed, "failed"),
+        "unknown": (glyphs.unknown, "changed"),
+    }
+    glyph, role = looks[came]
+    return Cell(f"{glyph} {terminal.safe(said or came)}", role)
+
+
+def print_hoped(terminal: Terminal, hoped: Hoped | None, side: str = "") -> None:
+    """Write what was hoped with a fork and whether it came; nothing where nothing was said.
+
+    Args:
+        terminal: Where to.
+        hoped: What was hoped.
+        side: Of two runs, which one it is: `A`.
+    """
+    if hoped is not None:
+        terminal.line(f"{side}  ", Cell("hoped for  ", "muted"), hoped_cell(hoped.came, terminal, hoped.said))
 
 
 def step_line(terminal: Terminal, step: Step, calls: list[Call]) -> None:

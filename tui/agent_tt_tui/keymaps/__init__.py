@@ -5,9 +5,11 @@ from __future__ import annotations
 from agent_tt_tui.keymaps.compare import COMPARE, TABLE
 from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
 from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
+from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, RUNS
 from agent_tt_tui.keymaps.shared import LIST, TIMELINE, TREE
+from agent_tt_tui.keymaps.statistics import STATISTICS
 from agent_tt_tui.keymaps.sweep import SWEEP, SWEEP_FORM
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "FIND",
     "FIND_ALL",
     "FORK",
+    "KEEP",
     "LIST",
     "PICK",
     "PROMPT",
@@ -33,9 +36,11 @@ __all__ = [
     "REPLAYED",
     "RESUME",
     "RUNS",
+    "STATISTICS",
     "SWEEP",
     "SWEEP_FORM",
     "TABLE",
+    "TESTS",
     "TIMELINE",
     "TREE",
     "WATCHES",
@@ -51,6 +56,9 @@ CONTEXTS = (
     RESUME,
     SWEEP,
     SWEEP_FORM,
+    KEEP,
+    TESTS,
+    STATISTICS,
     EDIT,
     ASK,
     RUNS,

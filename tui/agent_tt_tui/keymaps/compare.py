@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.golden import GOLDEN
 from agent_tt_tui.keymaps.shared import ANSWER, CHOOSE, ENDING, ESCAPE, EVERYWHERE, LIVE, MOVES, STOP
 
 COMPARE = Context(
@@ -43,6 +44,8 @@ COMPARE = Context(
                     "compare.only", "only_differences", ("o",), "Show only what differs", footer="differences", rank=50
                 ),
                 replace(CHOOSE, help="Open the run at this step", footer="open here", rank=30),
+                replace(GOLDEN[0], help="Keep the second run as a test (a golden)", rank=60),
+                replace(GOLDEN[1], rank=70),
             ),
         ),
         Group("Rows", MOVES),

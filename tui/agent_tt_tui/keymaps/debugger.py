@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.golden import GOLDEN
 from agent_tt_tui.keymaps.shared import (
     ABOUT_RUN,
     CANCEL,
@@ -204,6 +205,7 @@ ASK_AND_ACT = Group(
         ),
         *RUN_AGAIN,
         SWEEP_OPEN,
+        *GOLDEN,
         Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),
         replace(ENDING, footer=""),
         replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.golden import GOLDEN
 from agent_tt_tui.keymaps.shared import (
     ABOUT_RUN,
     ANSWER,
@@ -20,6 +21,7 @@ from agent_tt_tui.keymaps.shared import (
     STOP,
     SUSPEND,
 )
+from agent_tt_tui.keymaps.statistics import STATISTICS_OPEN
 
 RUNS = Context(
     "Runs",
@@ -63,6 +65,8 @@ RUNS = Context(
                 Command(
                     "sweep.open", "sweeps", ("V",), "Open a sweep of the run under the cursor", footer="sweeps", rank=75
                 ),
+                *GOLDEN,
+                STATISTICS_OPEN,
                 ENDING,
                 ANSWER,
                 STOP,

@@ -8,5 +8,6 @@
 | `past` | who wrote a value, what was found, what a state is compared with, the runs around one |
 | `edits` | edits before anything runs with them |
 | `running` | what runs in a fork or again, calls that wait, and how runs ended |
+| `golden` | runs kept as tests |
 | `runs` | the list of runs, two runs, one and many, sweeps |
 """

@@ -5,5 +5,6 @@
 | `drawing`, `text_view` | what several of them share |
 | `debugger` | the panes of the debugger |
 | `runs` | lists, tables and comparisons of runs |
+| `golden` | the parts of the screens of tests |
 | `dialogs` | the insides of dialogs |
 """

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from agent_tt.comparing.values.made_anew import with_one_form
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
@@ -69,16 +71,32 @@ class AnswerGroups(Generic[K]):
 def group_answers(said: Mapping[K, str], wrong: Iterable[str] = ()) -> AnswerGroups[K]:
     """Put equal answers under letters, the most frequent first; of equally frequent ones the earlier.
 
+    Answers that differ in ids, times or marks of redaction alone count as one (see `comparing.values.made_anew`), and
+    the first of them stands for all.
+
     Args:
         said: the answers of the runs that ended well, by what each run is known by.
         wrong: for each run that did not, why.
     """
-    counts = Counter(said.values())
-    order = [text for text, _ in counts.most_common()]
-    names = {text: _LETTERS[index] if index < len(_LETTERS) else _MORE for index, text in enumerate(order)}
-    groups = [Answer(names[text], counts[text], text) for text in order]
-    groups += [Answer(NONE, count, text, failed=True) for text, count in Counter(wrong).most_common()]
-    return AnswerGroups(tuple(groups), {which: names[text] for which, text in said.items()})
+    forms = {which: with_one_form(text) for which, text in said.items()}
+    counts = Counter(forms.values())
+    names: dict[str, str] = {}
+    for index, (form, _) in enumerate(counts.most_common()):
+        names[form] = _LETTERS[index] if index < len(_LETTERS) else _MORE
+    groups = [Answer(names[form], counts[form], text) for form, text in _first_texts(said.values(), names)]
+    errors = list(wrong)
+    failures = Counter(map(with_one_form, errors))
+    failed = _first_texts(errors, dict(failures.most_common()))
+    groups += [Answer(NONE, failures[form], text, failed=True) for form, text in failed]
+    return AnswerGroups(tuple(groups), {which: names[form] for which, form in forms.items()})
+
+
+def _first_texts(texts: Iterable[str], order: Iterable[str]) -> list[tuple[str, str]]:
+    """For each form, in their order, the first of the texts that has it."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(with_one_form(text), text)
+    return [(form, first[form]) for form in order]
 
 
 def why_not(run: Run | None, status: str) -> str:

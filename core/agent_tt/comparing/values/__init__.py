@@ -9,6 +9,7 @@
 | `typed_values` | what typed values hold, whatever their type |
 | `words` | what differs between two texts, by word |
 | `patch`, `unified`, `deepdiff_format` | differences as a JSON Patch, a unified diff, DeepDiff's JSON and its Delta |
+| `made_anew` | ids, times and marks, which differ each time although a text says the same |
 | `echoes` | differences of messages that say nothing |
 | `bookkeeping` | what a framework keeps in a state for itself |
 | `edit_leaves` | what a person's edit changes, value by value |

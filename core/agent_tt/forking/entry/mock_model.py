@@ -17,12 +17,11 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.decode import decode
 from agent_tt.errors import InvalidEdit, InvalidScript
 from agent_tt.forking.editing.call_edits import edited_call
 from agent_tt.model import Call, Edit
 from agent_tt.model.facts import CallFacts
-from agent_tt.replaying.answers.loaded_classes import LOADED
+from agent_tt.recording.calls.at_hand import AtHand
 from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
 
 if TYPE_CHECKING:
@@ -149,50 +148,14 @@ def _of_any(by_name: Mapping[str, Sequence[Recorded]]) -> Sequence[Recorded]:
     return next(iter(by_name.values())) if len(by_name) == 1 else ()
 
 
-class MadeUp:
-    """An answer that was made up, as `agent_tt.recording.calls.answers.Served` has it: nobody waits for it."""
-
-    def __init__(self, call: Call, pieces: Sequence[Delivery]) -> None:
-        self._call = call
-        self._pieces = pieces
-
-    @property
-    def call(self) -> Call:
-        """The call, with what it is answered."""
-        return self._call
-
-    @property
-    def pieces(self) -> Sequence[Delivery]:
-        """What reaches the agent in pieces."""
-        return self._pieces
-
-    def wait(self, index: int = 0) -> None:
-        """It is there at once."""
-
-    async def turn(self, index: int = 0) -> None:
-        """It is there at once."""
-
-    def wait_for_all(self) -> None:
-        """There is no other."""
-
-    async def turn_after_all(self) -> None:
-        """There is no other."""
-
-    def leave(self, index: int) -> None:
-        """Nobody else waits for what is left."""
+class MadeUp(AtHand):
+    """An answer that was made up."""
 
     def read_past(self, why: str = "it was not read to its end") -> BaseException:
         """What to raise where the agent wants more of an answer than was recorded."""
         return InvalidScript(f"of the recorded answer of {self._call.name} none can be made up: {why}")
 
-    def value(self, recorded: Wire) -> object:
-        """The Python value of a recorded one."""
-        return decode(recorded, LOADED)
-
     def failure(self) -> BaseException:
         """The exception that the answer is."""
         info = self._call.error
         return rebuild_error(None if info is None else info.value, text="" if info is None else info.message)
-
-    def got(self, index: int, value: Wire) -> None:
-        """Whatever the agent sends into a generator changes nothing."""

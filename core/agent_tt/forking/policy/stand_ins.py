@@ -13,12 +13,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.codec.text import describe, pretty
 from agent_tt.errors import AgentTTError
 from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model.facts import place_said
 from agent_tt.recording.store_work import store_at_work
-from agent_tt.replaying.answers.loaded_classes import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.changes.ops import op_path
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
 
 __all__ = ["Births"]
+
+_CONTAINERS: Final = frozenset({dict, list})
 
 
 class Births:
@@ -41,7 +43,10 @@ class Births:
     def follow(self, ops: Iterable[Op], seq: int) -> None:
         """Take in the operations of checkpoint `seq`."""
         for op in ops:
-            code, path = op[0], op_path(op)
+            code = op[0]
+            if code == "s" and type(op[2]) not in _CONTAINERS and self._is_apart(op[1]):
+                continue
+            path = op_path(op)
             inside = next((depth for depth, step in enumerate(path) if type(step) is int), None)
             if inside is not None:
                 self._seqs.pop(path[:inside], None)
@@ -51,6 +56,13 @@ class Births:
                 self._end(path)
                 if code == "s":
                     self._begin(op[2], path, seq)
+
+    def _is_apart(self, steps: Wire) -> bool:
+        """Whether no known list lies at, above or below a place, as of most operations none does."""
+        if type(steps) is not list or not steps:
+            return False
+        first = steps[0]
+        return all(known and known[0] != first for known in self._seqs)
 
     def _end(self, path: Path) -> None:
         for known in [known for known in self._seqs if known[: len(path)] == path]:

@@ -290,22 +290,32 @@ class Shadow:
     def _equal_front(self, node: ListNode, value: Sequence[object], path: Path, *, are_wires: bool) -> int:
         """How many elements are as they were, in whole runs; the old length if all are."""
         for index, run in enumerate(node.runs):
-            begin = index * RUN
+            at = begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
-            if run.is_of_same(now) if are_wires else run.is_of(now):
-                continue
-            if not (are_wires or not run.is_plain or _holds_mark(run.raw)):
-                return begin
-            live, items = (None if are_wires else run.read(now)) or (None, now)
-            before = value[max(0, begin - 1) : begin]
-            seen = [*before, *items]
-            if run.raw != tlv(self._encode_items(seen, len(before), len(seen), path, are_wires=are_wires)):
-                return begin
-            if are_wires:
-                run.wires = now
-            elif live is not None:
-                run.hold(live)
+            for size, part in (() if are_wires else run.parts) or ((len(now), run),):
+                items, before = now[at - begin : at - begin + size], value[max(0, at - 1) : at]
+                if not self._is_as_it_was(part, items, before, path, are_wires=are_wires):
+                    return begin
+                at += size
         return len(node)
+
+    def _is_as_it_was(
+        self, form: Form, items: Sequence[object], before: Sequence[object], path: Path, *, are_wires: bool
+    ) -> bool:
+        """Whether elements are those of a form still, or what may be kept of them is what it says."""
+        if form.is_of_same(items) if are_wires else form.is_of(items):
+            return True
+        if not (are_wires or not form.is_plain or _holds_mark(form.raw)):
+            return False
+        live, read = (None if are_wires else form.read(items)) or (None, items)
+        seen = [*before, *read]
+        if form.raw != tlv(self._encode_items(seen, len(before), len(seen), path, are_wires=are_wires)):
+            return False
+        if are_wires:
+            form.wires = items
+        elif live is not None:
+            form.hold(live)
+        return True
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:
         """The node of an object that was one of the same class before; None if it is not such an object now."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.carried import leading
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, Wire, is_envelope
 from agent_tt.errors import CorruptDelta
@@ -61,7 +62,9 @@ def diff_into(old: Wire, new: Wire, path: Path, ops: list[Op]) -> None:
             diff_into(old[VALUE], new[VALUE], (*path, VALUE), ops)
             return
     elif type(old) is list and type(new) is list:
-        list_diff_into(list(map(tlv, old)), list(map(tlv, new)), old.__getitem__, new, path, ops)
+        start = leading(old, new)
+        old, new = old[start:], new[start:]
+        list_diff_into(list(map(tlv, old)), list(map(tlv, new)), old.__getitem__, new, path, ops, start)
         return
     elif type(old) is str and type(new) is str:
         ops.append(text_diff(old, new, path))
@@ -139,13 +142,13 @@ def _alike(old: Wire, new: Wire) -> bool:
 def _dict_diff_into(old: dict[str, Wire], new: dict[str, Wire], path: Path, ops: list[Op]) -> None:
     ops.extend(["d", [*path, key]] for key in old if key not in new)
     for key, value in new.items():
-        if key in old:
-            diff_into(old[key], value, (*path, key), ops)
-        else:
+        if key not in old:
             ops.append(["s", [*path, key], value])
-    order = [key for key in old if key in new] + [key for key in new if key not in old]
-    if order != list(new):
-        ops.append(["o", list(path), list(new)])
+        elif old[key] is not value:  # of the very same object nothing has to be said
+            diff_into(old[key], value, (*path, key), ops)
+    keys = list[Wire](new)
+    if keys != list(old) and keys != [key for key in old if key in new] + [key for key in new if key not in old]:
+        ops.append(["o", list(path), keys])
 
 
 def _header(envelope: dict[str, Wire]) -> Wire:

@@ -257,8 +257,11 @@ def touches(ops: Sequence[Op]) -> dict[Path, Touch]:
         code, own = op[0], op_path(op)
         for wire_path in (own, _path(op[2], op)) if code == "m" else (own,):
             path = wire_path if VALUE not in wire_path else tuple(step for step in wire_path if step != VALUE)
-            for depth in range(len(path)):
-                found.setdefault(path[:depth], _TOUCHED)
+            for depth in reversed(range(len(path))):
+                above = path[:depth]
+                if above in found:
+                    break  # and with it all that is above it
+                found[above] = _TOUCHED
             touch = found.get(path, _TOUCHED)
             if code in ("s", "d", "x", "m"):
                 touch = Touch(struct=True, grown=True, length=touch.length) if touch.grown else _REWRITTEN

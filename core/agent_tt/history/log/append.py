@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.wire import Encoded
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.append_only import Births
 from agent_tt.history.changes.change_detector import Shadow
@@ -18,14 +19,16 @@ from agent_tt.history.payloads.payload import pack_ops
 from agent_tt.history.rows import row_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.change_detector import Admit
     from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
-    from agent_tt.history.rows import LogTransaction
+    from agent_tt.history.rows import LogTransaction, Row
 
-__all__ = ["SHARED", "UNEDITED", "Checkpoint", "TrackWriter", "Unedited", "create_track", "fork_track"]
+__all__ = ["SHARED", "UNEDITED", "Checkpoint", "TrackWriter", "Unedited", "create_track", "fork_track", "write_anew"]
 
 SHARED: Final = 1
 """Bit of `deltas.flags`: other steps were open on the track, so the changes may be theirs too."""
@@ -199,6 +202,37 @@ def fork_track(
     track = create_track(tx, run, name, parent=parent, fork_seq=seq)
     _insert(log, tx, track, Checkpoint(seq, ops, found), head.chain, 0, shared=False)
     return track
+
+
+def write_anew(
+    tx: LogTransaction, log: StateLog, track: int, trainer: DictionaryTrainer, states: Iterable[Row], admit: Admit
+) -> None:
+    """Write the checkpoints of a track that is there, and has no rows any more.
+
+    Args:
+        tx: the transaction.
+        log: a log over the transaction.
+        track: the track; what it continues is written already.
+        trainer: gives the dictionary.
+        states: number, state and flags of each checkpoint, in order; nobody else holds or changes the states.
+        admit: gives what may be kept of a part of a state.
+
+    Raises:
+        Damaged: what the track continues cannot be read in full.
+    """
+    writer = TrackWriter(log, track, trainer, admit=admit)
+    found = tx.track(track)
+    parent = None if found is None else found[0]
+    for seq, state, flags in states:
+        shared = bool(flags & SHARED)
+        if parent is not None and writer.seq < 0:
+            base, edited = load(log, parent, seq), admit(state, "")
+            edit = Checkpoint(seq, diff(base.value, edited), digest(edited))
+            _insert(log, tx, track, edit, log.head(parent, seq).chain, 0, shared=shared)
+            writer = TrackWriter.resume(log, track, trainer, admit=admit)
+        else:
+            writer.store(tx, writer.compare(Encoded(state)), shared=shared)
+    writer.flush(tx)
 
 
 def _insert(

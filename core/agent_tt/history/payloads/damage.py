@@ -12,6 +12,7 @@ from agent_tt.history.changes.ops import apply, op_path
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agent_tt.codec.carried import Carried
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
 
@@ -28,17 +29,39 @@ def is_placeholder(value: Wire) -> bool:
     return isinstance(value, dict) and value.get(TYPE) == "damaged"
 
 
-def find_placeholder(value: Wire) -> Path | None:
-    """The path of something in `value` that cannot be read; None if all can. Visits all of it."""
+def find_placeholder(value: Wire, whole: Carried[bool] | None = None) -> Path | None:
+    """The path of something in `value` that cannot be read; None if all can. Visits all of it.
+
+    Args:
+        value: any value.
+        whole: objects and lists of which all can be read, and which are not visited again; more are added.
+    """
     pending: list[tuple[Path, Wire]] = [((), value)]
+    objects: list[dict[str, Wire]] = []
+    lists: list[list[Wire]] = []
     while pending:
         path, item = pending.pop()
         if isinstance(item, dict):
+            if whole is not None:
+                if whole.get(item):
+                    continue
+                objects.append(item)
             if is_placeholder(item):
                 return path
             pending.extend(((*path, key), child) for key, child in item.items() if isinstance(child, dict | list))
         elif isinstance(item, list):
-            pending.extend(((*path, at), child) for at, child in enumerate(item) if isinstance(child, dict | list))
+            start = 0
+            if whole is not None:
+                start, _ = whole.begun(item)
+                lists.append(item)
+            pending.extend(
+                ((*path, at), child) for at, child in enumerate(item[start:], start) if isinstance(child, dict | list)
+            )
+    if whole is not None:
+        for each in objects:
+            whole.keep(each, found=True)
+        for items in lists:
+            whole.keep_list(items, found=True)
     return None
 
 

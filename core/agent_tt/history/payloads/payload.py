@@ -53,6 +53,7 @@ GetBlob: TypeAlias = "Callable[[bytes], bytes]"
 
 _WRAPPER_KEYS: Final = {"v", "r"}
 _OPS_WITH_VALUES: Final = frozenset("sax")
+_WITH_PARTS: Final = frozenset({str, dict, list})
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 
 _SMALL: Final = 8 * 1024 * 1024
@@ -121,7 +122,7 @@ def pack_ops(ops: list[Op], put: PutBlob) -> bytes:
     refs: list[Reference] = []
     kept: list[Wire] = []
     for number, op in enumerate(ops):
-        if op[0] in _OPS_WITH_VALUES:
+        if op[0] in _OPS_WITH_VALUES and type(op[-1]) in _WITH_PARTS:
             kept.append([*op[:-1], _move_out(op[-1], number, refs, put)])
         else:
             kept.append(op)

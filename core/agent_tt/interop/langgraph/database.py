@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows, WriteRow
+    from agent_tt.interop.langgraph.sieve import Sieve
     from agent_tt.model.space import Space
 
 __all__ = ["Database", "Document", "Stored"]
@@ -46,6 +47,11 @@ class Document:
     def encodings(self) -> frozenset[str]:
         """How its values are written."""
         return frozenset(encoding for encoding, _ in ([self.body] if self.channels is None else self.channels.values()))
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes, with the values beside it."""
+        return sum(len(data) for _, data in (self.body, *(self.channels or {}).values()) if data is not None)
 
     def unpacked(self) -> object:
         """The checkpoint as plain data with `Extension`s and `Constructor`s in it, or one `Sealed`.
@@ -113,6 +119,10 @@ class Database(ABC):
         They may lack channels of the user. A database whose values are close by has no need of it, and gives none.
         """
         return {}
+
+    def sift(self, sieve: Sieve) -> bool:  # noqa: ARG002  # of what overrides it
+        """Have a sieve take in all values; whether that was done, and is no slower than reading them one by one."""
+        return False
 
     @abstractmethod
     def space(self, report: Callable[[int, int], None]) -> Space:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["SharedConverter", "made", "opaque", "to_wire"]
+__all__ = ["SharedConverter", "is_plainly_constructed", "made", "opaque", "to_wire"]
 
 _SHARED_DEPTH: Final = 8
 """Containers around a typed value up to which it is remembered: how deep it may go on depends on where it lies."""
@@ -168,6 +168,14 @@ class _Converter:
         if code == 1 and isinstance(data, list):
             return made(class_name, [self.wire(item, depth + 1) for item in data], {})
         return made(class_name, [self.wire(data, depth + 1)], {}, str(method) if method is not None else None)
+
+
+def is_plainly_constructed(code: int, content: object) -> bool:
+    """Whether a typed value with this content is its class and arguments as they stand, none of Python's own."""
+    if code not in _CONSTRUCTED or not isinstance(content, list) or len(content) < _CONSTRUCTED[code]:
+        return False
+    module, name = content[:2]
+    return isinstance(module, str) and isinstance(name, str) and (module, name) not in _KNOWN
 
 
 def opaque(class_name: str, shown: str, why: str) -> Wire:

@@ -14,10 +14,16 @@ Value = TypeVar("Value")
 
 
 class Kept(Generic[Value]):
-    """The results of a function for the arguments that were used last. The owner's lock guards it."""
+    """The results of a function for the arguments that were used last. The owner's lock guards it.
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    Args:
+        size: how much is kept.
+        weigh: how much of that a result takes; each takes one where nothing is given.
+    """
+
+    def __init__(self, size: int, weigh: Callable[[Value], int] = lambda _: 1) -> None:
+        self._left = size
+        self._weigh = weigh
         self._values: OrderedDict[Hashable, Value] = OrderedDict()
 
     def peek(self, key: Hashable) -> Value | None:
@@ -31,6 +37,7 @@ class Kept(Generic[Value]):
             return self._values[key]
         value = make()
         self._values[key] = value
-        while len(self._values) > self._size:
-            self._values.popitem(last=False)
+        self._left -= self._weigh(value)
+        while self._left < 0 and self._values:
+            self._left += self._weigh(self._values.popitem(last=False)[1])
         return value

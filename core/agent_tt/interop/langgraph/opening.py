@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.addresses import Address
+from agent_tt.errors import NotAStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.database import Database
 
 __all__ = ["open_database"]
+
+_MAGIC: Final = b"SQLite format 3\0"
 
 
 def open_database(path: Path) -> Database:
@@ -31,5 +34,9 @@ def open_database(path: Path) -> Database:
 
         return PostgresDatabase(path)
     from agent_tt.interop.langgraph.sqlite import SqliteDatabase
+    from agent_tt.store.file.heads import read_head
 
+    # After a kill the file may be empty, and everything in its log.
+    if path.is_file() and read_head(path, len(_MAGIC)) not in (b"", _MAGIC):
+        raise NotAStore(f"{path} is not an SQLite database", hint="Other files open as they are: `agent-tt open FILE`.")
     return SqliteDatabase(path)

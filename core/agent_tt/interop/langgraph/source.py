@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.addresses import Address
@@ -18,6 +19,7 @@ from agent_tt.interop.langgraph.detect import tables_of
 from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.opening import open_database
 from agent_tt.interop.langgraph.runs import last_checkpoints, read_branches, run_of
+from agent_tt.interop.langgraph.sieve import Sieve
 from agent_tt.interop.langgraph.steps import StepMaker
 from agent_tt.interop.langgraph.values import Values
 from agent_tt.model import Problem
@@ -26,7 +28,7 @@ from agent_tt.protocols.derived import StateCursor, next_write, written_at
 from agent_tt.protocols.references import resolve_run, resolve_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -40,7 +42,13 @@ __all__ = ["LangGraphSource"]
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _RUNS_AT_ONCE: Final = 500
-_LAYOUTS_KEPT: Final = 64
+_ROWS_KEPT: Final = 200_000
+"""Rows of layouts: those of 20,000 short threads are made once, whoever lists, searches or imports them."""
+
+_FEWEST_SIFTED: Final = 5_000
+"""Checkpoints from which on it is sifted which runs may hold a word: fewer are read as fast."""
+
+_ANCHORED_KEPT: Final = 64
 _CHANGES_KEPT: Final = 512
 _DIGESTS_KEPT: Final = 20_000
 _STEPS_KEPT: Final = 20_000
@@ -55,8 +63,8 @@ class _Contents:
         self.branches: dict[str, Branch] = read_branches(database.threads(), known)
         self.values = Values(database)
         self.empty: Wire = {}
-        self.layouts: Kept[Mapping[str, Layout]] = Kept(_LAYOUTS_KEPT)
-        self.anchored: Kept[Mapping[str, int]] = Kept(_LAYOUTS_KEPT)
+        self.layouts: Kept[Mapping[str, Layout]] = Kept(_ROWS_KEPT, _rows_of)
+        self.anchored: Kept[Mapping[str, int]] = Kept(_ANCHORED_KEPT)
         self.changes: Kept[list[Op]] = Kept(_CHANGES_KEPT)
         self.digests: Kept[bytes] = Kept(_DIGESTS_KEPT)
         self.steps: Kept[Step] = Kept(_STEPS_KEPT)
@@ -150,6 +158,12 @@ class _Contents:
         return branch.id
 
 
+class _Held(threading.local):
+    """The contents that a thread is to be told of, for as long as it asks as of one moment."""
+
+    contents: _Contents | None = None
+
+
 class LangGraphSource(RunSource):
     """The runs in a LangGraph database, one for each branch of each thread. See `layout` for what its steps are.
 
@@ -166,6 +180,7 @@ class LangGraphSource(RunSource):
         self._database = open_database(path)
         self._lock = threading.RLock()
         self._known: _Contents | None = None
+        self._held = _Held()
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> LangGraphSource | None:
@@ -208,6 +223,30 @@ class LangGraphSource(RunSource):
     def version(self) -> int:
         """Give a number that differs after the database changed."""
         return self._database.version()
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Answer what this thread asks meanwhile as of now, without a look at the files for each answer."""
+        before = self._held.contents
+        if before is None:
+            with self._lock:
+                self._held.contents = self._contents()
+        try:
+            yield
+        finally:
+            self._held.contents = before
+
+    def may_hold(self, words: Sequence[str]) -> list[str] | None:
+        """List the runs of which a text may hold some words, or a part is not readable; None where that is unknown."""
+        with self.one_moment():
+            threads = {each.thread.rows.thread: each.thread.rows for each in self._contents().branches.values()}
+            if sum(len(rows.checkpoints) for rows in threads.values()) < _FEWEST_SIFTED:
+                return None
+            sieve = Sieve(words)
+            if not sieve.tells or not self._database.sift(sieve):
+                return None
+            sieve.take_rows(threads)
+            return [run for run, each in self._contents().branches.items() if each.thread.rows.thread in sieve.held]
 
     def fingerprint(self) -> str | None:
         """Say what the file and its logs look like from outside; None while they may still be written to."""
@@ -352,7 +391,9 @@ class LangGraphSource(RunSource):
             return self._contents().state(run_id, step)
 
     def _contents(self) -> _Contents:
-        """What the database holds now."""
+        """What the database holds now, or held at the moment that this thread asks about."""
+        if self._held.contents is not None:
+            return self._held.contents
         version = self._database.version()
         if self._known is None or self._known.version != version:
             self._known = _Contents(self._database, version, self._known)
@@ -374,6 +415,11 @@ class LangGraphSource(RunSource):
                 if row.checkpoint is None and failed:
                     return row.number
             return None
+
+
+def _rows_of(layouts: Mapping[str, Layout]) -> int:
+    """How many rows the layouts of a thread hold, and one: a thread without any is not kept for nothing."""
+    return 1 + sum(len(layout.own) for layout in layouts.values())
 
 
 def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Problem]:

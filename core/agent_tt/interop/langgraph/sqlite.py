@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.rows import ThreadRows, WriteRow
+    from agent_tt.interop.langgraph.sieve import Sieve
     from agent_tt.model.space import Space
 
 __all__ = ["SqliteDatabase", "fetch_blob", "read_threads"]
@@ -87,6 +88,18 @@ class SqliteDatabase(Database):
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
         """Give the stored bytes of values that tasks wrote."""
         return [self._blob(row) for row in rows]
+
+    def sift(self, sieve: Sieve) -> bool:
+        """Have a sieve take in all values, in the order in which they lie in the file."""
+        if not self.is_current:
+            return False
+
+        def work(connection: sqlite3.Connection) -> None:
+            sieve.take_checkpoints(connection.execute("SELECT thread_id, type, checkpoint FROM checkpoints"))
+            sieve.take_values(connection.execute("SELECT thread_id, type, value FROM writes"))
+
+        self._file.read(work)
+        return True
 
     def space(self, report: Callable[[int, int], None]) -> Space:
         """What fills the file."""

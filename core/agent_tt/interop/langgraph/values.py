@@ -37,7 +37,7 @@ __all__ = ["Facts", "Values"]
 
 _STATES_KEPT: Final = 8
 _CHECKPOINTS_KEPT: Final = 4
-_FACTS_KEPT: Final = 20_000
+_FACTS_KEPT: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)

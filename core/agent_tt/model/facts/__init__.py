@@ -15,11 +15,13 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 
 from __future__ import annotations
 
-from agent_tt.model.facts.calls import CallFacts, DecisionFacts, PolicyFacts
+from agent_tt.model.facts.calls import CallFacts, DecisionFacts, OnceFacts, PolicyFacts
 from agent_tt.model.facts.fact import Fact, Facts, Shape
 from agent_tt.model.facts.runs import (
     BisectedFacts,
     DecidedFacts,
+    GoldenFacts,
+    GoldenRuleFacts,
     IncompleteFacts,
     LimitFacts,
     ProcessFacts,
@@ -40,8 +42,11 @@ __all__ = [
     "DecisionFacts",
     "Fact",
     "Facts",
+    "GoldenFacts",
+    "GoldenRuleFacts",
     "IncompleteFacts",
     "LimitFacts",
+    "OnceFacts",
     "Place",
     "PolicyFacts",
     "ProcessFacts",

@@ -10,7 +10,7 @@ from agent_tt.model.facts.shapes import NUMBER, OBJECT, PLACE, TEXT, TEXTS, VALU
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CallFacts", "DecisionFacts", "PolicyFacts"]
+__all__ = ["CallFacts", "DecisionFacts", "OnceFacts", "PolicyFacts"]
 
 
 _MOST_PIECES: Final = 1 << 20
@@ -42,6 +42,17 @@ class AnswerPlaceFacts(Facts):
     __slots__ = ()
 
     run = Fact(TEXT, "id of the run that it was recorded in")
+    step = Fact(WHOLE, "its step")
+    call = Fact(WHOLE, "its number in there")
+
+
+class OnceFacts(Facts):
+    """Of a tool that is done once for a key: the key, and the call whose answer was given again."""
+
+    __slots__ = ()
+
+    key = Fact(TEXT, "the key")
+    run = Fact(TEXT, "of an answer that was given again: id of the run whose call was made")
     step = Fact(WHOLE, "its step")
     call = Fact(WHOLE, "its number in there")
 
@@ -90,6 +101,7 @@ class CallFacts(Facts):
     made_up = Fact(TEXT, "no model gave this answer: `mock` or `script` did")
     headers = Fact(OBJECT, "of an HTTP request: its headers, without secrets; kept once for many calls")
     idempotency_key = Fact(VALUE, "by what the outside world recognises the call when it is made again")
+    once = Fact(record(OnceFacts), "of a tool that is done once for a key: the key, and where its answer came from")
     inside = Fact(PLACE, "the call whose function made this one")
     outlives = Fact(PLACE, "the call whose function started what made this one, after that call had ended")
     returned_as = Fact(

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 __all__ = [
     "BisectedFacts",
     "DecidedFacts",
+    "DroppedFacts",
+    "GoldenFacts",
+    "GoldenRuleFacts",
     "IncompleteFacts",
     "LimitFacts",
     "ProcessFacts",
     "RedactFacts",
+    "RedactedFacts",
     "ResumedFacts",
     "RunFacts",
     "SweepFacts",
@@ -72,6 +76,44 @@ class RedactFacts(Facts):
             cls.fields.key: [*fields],
             cls.allow.key: [*allow],
             cls.key.key: key,
+        }
+        return {key: value for key, value in said.items() if value}
+
+
+class DroppedFacts(Facts):
+    """One time that states of steps were dropped."""
+
+    __slots__ = ()
+
+    at = Fact(WHOLE, "when, in microseconds since the epoch")
+    steps = Fact(LIST, "the numbers of the steps")
+
+    @classmethod
+    def once(cls, at: int, steps: list[int]) -> Wire:
+        """What the metadata of a run says of it."""
+        return {cls.at.key: at, cls.steps.key: [*steps]}
+
+
+class RedactedFacts(Facts):
+    """One time that something was taken out of a run after it was recorded."""
+
+    __slots__ = ()
+
+    at = Fact(WHOLE, "when, in microseconds since the epoch")
+    profile = Fact(TEXT, "the profile that held; absent for none")
+    patterns = Fact(TEXTS, "names of the patterns that held")
+    fields = Fact(_WORDS, "names of the fields that held, as words")
+    unsure = Fact(WHOLE, "questions that changed, and that a replay may not recognise any more; absent for none")
+
+    @classmethod
+    def once(cls, at: int, profile: str, patterns: tuple[str, ...], fields: tuple[str, ...], unsure: int) -> Wire:
+        """What the metadata of a run says of it."""
+        said: dict[str, Wire] = {
+            cls.at.key: at,
+            cls.profile.key: profile,
+            cls.patterns.key: [*patterns],
+            cls.fields.key: [*fields],
+            cls.unsure.key: unsure,
         }
         return {key: value for key, value in said.items() if value}
 
@@ -143,6 +185,7 @@ class TermFacts(Facts):
     limits = Fact(record(LimitFacts), "how far it may go")
     script = Fact(_ENTRIES, "answers of models, in order: objects with `answer` or `error`, and perhaps `match`")
     seed = Fact(WHOLE, "chooses among made-up answers; absent for 0")
+    originals = Flag("the agent was given what marks of personal data stand for")
 
 
 class SweepFacts(Facts):
@@ -190,6 +233,33 @@ class BisectedFacts(Facts):
         return cls({cls.key.key: key, cls.expression.key: expression, cls.step.key: step, cls.holds.key: holds})
 
 
+class GoldenRuleFacts(Facts):
+    """What a rule of a golden said of a run; see `agent_tt.golden.rule.Judgement`."""
+
+    __slots__ = ()
+
+    kind = Fact(TEXT, "its kind")
+    sentence = Fact(TEXT, "the rule as people read it")
+    verdict = Fact(TEXT, "`passed`, `failed` or `unknown`")
+    said = Fact(TEXT, "what was found, in words")
+    step = Fact(WHOLE, "the step at which that shows")
+    differences = Fact(LIST, "objects `{path, old, new}`: what was expected and what came")
+
+
+class GoldenFacts(Facts):
+    """What came of running a golden."""
+
+    __slots__ = ()
+
+    run = Fact(TEXT, "id of the run: forks and copies of it inherit this, and came of none")
+    file = Fact(TEXT, "the golden's file")
+    when = Fact(WHOLE, "when, in microseconds since the epoch")
+    kept = Fact(TEXT, "id of the run that is kept, in the same file")
+    outcome = Fact(TEXT, "`passed`, `failed`, or `unknown` where it could not be run or judged")
+    first = Fact(TEXT, "why it did not pass, in one line")
+    rules = Fact(records(GoldenRuleFacts), "what each rule said, of those that were on")
+
+
 class UserFacts(Facts):
     """What people write down about runs and checkpoints, as far as the application knows it by name."""
 
@@ -221,6 +291,8 @@ class RunFacts(Facts):
     headers = Fact(_WORDS, "names of HTTP headers that count as part of a question")
     redaction = Fact(TEXT_BY_NAME, "the patterns of its project's own for what is secret, by name")
     redact = Fact(record(RedactFacts), "what else was taken out: a profile, fields, and what stayed")
+    redacted = Fact(records(RedactedFacts), "each time that something was taken out of it afterwards, oldest first")
+    dropped = Fact(records(DroppedFacts), "each time that states of its steps were dropped, oldest first")
     model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
     calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")
@@ -236,8 +308,13 @@ class RunFacts(Facts):
     resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")
     fork_terms = Fact(record(TermFacts), "of a fork: on what terms it runs, where they differ from the usual")
     fork_sweep = Fact(record(SweepFacts), "of a fork that a sweep took: its place in there")
+    fork_expect = Fact(TEXT, "of a fork: the expression that was hoped to hold after its last step")
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
+    title = Fact(TEXT, "of a run in another program's file of messages: its title there")
+    golden_result = Fact(
+        record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
+    )
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
     langgraph_early_writes = Fact(

@@ -16,6 +16,7 @@ class StepFacts(Facts):
     unpriced = Fact(WHOLE, "how many of its model calls have no known price")
     made_up = Fact(TEXT, "a model's answer in it was made up, by `mock` or `script`")
     without_checkpoint = Flag("no checkpoint was taken of it, as the recording was told")
+    state_dropped = Fact(WHOLE, "when its checkpoint was dropped, in microseconds since the epoch")
     state_error = Fact(TEXT, "why it has no checkpoint: the error that reading its state raised")
     checkpoint_id = Fact(TEXT, "of a LangGraph run: the checkpoint after it")
     parent_checkpoint_id = Fact(
@@ -45,6 +46,18 @@ class StepFacts(Facts):
         LIST,
         "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
     )
+
+    raw_entries = Fact(
+        LIST, "of a run in another program's file of messages: its entries there, as far as nothing else shows them"
+    )
+
+    @property
+    def graph_checkpoint_id(self) -> str | None:
+        """Of a subgraph's checkpoint that our checkpointer kept: the checkpoint of the whole graph that it ran from."""
+        said = self.checkpoint_metadata
+        parents = said.get("parents") if isinstance(said, dict) else None
+        found = parents.get("") if isinstance(parents, dict) else None
+        return found if isinstance(found, str) else None
 
     @property
     def is_edit(self) -> bool:

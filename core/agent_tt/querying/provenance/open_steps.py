@@ -1,4 +1,4 @@
-"""Which steps were open on a state while another one ended: what it then held may be theirs as well."""
+"""Which steps worked on a state since the checkpoint before: what the next one holds may be theirs as well."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE: Final = 1_000
 
 
 class OpenSteps:
-    """Tells which steps of other lanes were open on the same state as a step; pages of steps are read once.
+    """Tells which steps beside a step may have written what its checkpoint shows; pages of steps are read once.
 
     Args:
         source: where the run is.
@@ -33,7 +33,9 @@ class OpenSteps:
         self._pages: dict[int, list[Step]] = {}
 
     def beside(self, number: int) -> list[Step]:
-        """The steps of other lanes that were open on a step's state between the checkpoint before its own and that.
+        """The steps that were open on a step's state between the checkpoint before its own and that.
+
+        They are of other lanes, or no checkpoint of theirs is kept.
 
         Args:
             number: the step whose checkpoint is asked about; 0 is the input, which nobody wrote.
@@ -63,7 +65,9 @@ class OpenSteps:
 
 def _is_beside(step: Step, own: Step, since: int, until: int) -> bool:
     """Whether a step was open on the state of another one of another lane at some time between two."""
-    if step.number == own.number or step.lane == own.lane or step.track != own.track or step.started_us is None:
+    if step.number == own.number or step.track != own.track or step.started_us is None:
+        return False
+    if step.lane == own.lane and not step.is_unkept:
         return False
     return step.started_us < until and (step.ended_us is None or step.ended_us > since)
 
@@ -78,6 +82,7 @@ def value_link(wrote: int, writers: Mapping[int, Step | None], origin: Origin | 
     likely = first
     if origin is not None and not origin.others:
         likely = writers.get(origin.call.step) or first
+    unkept = [each for each in writers.values() if each is not None and each.is_unkept]
     others = [each for each in writers.values() if each is not None and each.number != likely.number]
     names = ", ".join(f"{each.number} {each.name}" for each in others)
     if origin is not None and not origin.others and origin.call.step == likely.number:
@@ -85,5 +90,7 @@ def value_link(wrote: int, writers: Mapping[int, Step | None], origin: Origin | 
     else:
         why = f"written by step {likely.number}, {likely.name}, or by {names}"
     since = f"; it is there since step {wrote} ended" if likely.number != wrote else f"; {names} were open as well"
+    if unkept:
+        since = f"; no checkpoint is kept of {', '.join(f'{each.number} {each.name}' for each in unkept)}"
     also = tuple(Source(each.number, None, each.name, shown) for each in others)
     return Link("value", likely.number, None, "", shown, value, f"{why}{since}", others=also)

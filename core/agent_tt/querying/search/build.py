@@ -24,7 +24,7 @@ from agent_tt.querying.search.write import Brought, digest_of, forget, write_req
 from agent_tt.querying.unread import unread_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
@@ -113,7 +113,8 @@ class Builder:
         before, looks = self.done, self._looks_of(run)
         if looks is None or run.id not in known or known[run.id].seen != looks:
             try:
-                for step in self._index(run, looks, cancelled):
+                batches = self._index(run, looks, cancelled)
+                while (step := self._next_of(batches)) is not None:
                     self.done = before + step - _own_start(run)
                     yield
             except _Elsewhere:
@@ -123,6 +124,11 @@ class Builder:
             except RunNotFound:
                 pass
         self.done = before + _size(run)
+
+    def _next_of(self, batches: Iterator[int]) -> int | None:
+        """The last step of the next batch, which is read as of one moment; None after the last one."""
+        with self._source.one_moment():
+            return next(batches, None)
 
     def _looks_of(self, run: Run) -> str | None:
         """Give a text that stays the same as long as a run has nothing new to index; None where nothing tells that.
@@ -165,8 +171,9 @@ class Builder:
                     self._wait(run, row, None, looks)
                 return
             texts = RunTexts(self._source, run, row.upto + 1)
+        damaged = texts.damaged if row.upto < 0 else None
         for batch in self._batches_of(run, row, texts, end, cancelled):
-            self._wait(run, row, batch, looks if batch.upto >= end else None)
+            self._wait(run, row, batch, looks if batch.upto >= end else None, damaged)
             if not batch.is_last:
                 row = self._write_now(run)
                 yield row.upto
@@ -219,7 +226,9 @@ class Builder:
 
     # -------------------------------------------------------------------- writing
 
-    def _wait(self, run: Run, row: Indexed, batch: _Batch | None, looks: str | None) -> None:
+    def _wait(
+        self, run: Run, row: Indexed, batch: _Batch | None, looks: str | None, damaged: Collection[int] | None = None
+    ) -> None:
         """Have a batch of a run written, or that it was looked at, with what is written next.
 
         Args:
@@ -227,12 +236,13 @@ class Builder:
             row: what was indexed of it when the batch was read.
             batch: what to write; None where all was indexed.
             looks: what the run looks like if all of it is indexed then.
+            damaged: its steps with damaged calls, where all of them were looked at.
         """
         if batch is not None:
             row = row._replace(mark=self._mark(run, batch.upto, batch.open))
             self._texts_waiting += len(batch.texts)
         if looks is not None and not self._is_ours:
-            row = row._replace(unread=json.dumps(unread_in(self._source, run, own_only=True)))
+            row = row._replace(unread=json.dumps(unread_in(self._source, run, own_only=True, damaged=damaged)))
         self._waiting.append(_Waiting(run, row, batch, looks))
 
     def _is_due(self) -> bool:

@@ -19,10 +19,12 @@ from agent_tt.querying.search.cache import Cache, can_index
 from agent_tt.querying.search.files import CacheLost, cache_path
 from agent_tt.querying.search.hits import Gathered, Hits
 from agent_tt.querying.search.lookup import Stretch, look_up
+from agent_tt.querying.search.query import words_needed
 from agent_tt.querying.search.read import gather, gather_step
 from agent_tt.querying.search.recorded import RunTexts, Segment, segments
 from agent_tt.querying.search.write import forget
 from agent_tt.querying.unread import unread_in
+from agent_tt.redaction.own import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -41,6 +43,9 @@ __all__ = ["Finder", "forget_runs"]
 _FIRST_SNAPSHOT_S: Final = 0.04
 _SNAPSHOT_S: Final = 0.25
 """Seconds until what a search has found so far is given for the first time, and between two further times."""
+
+_MOST_SIFTED: Final = 1_000
+"""Runs, and steps of them, that are read without an index where nothing else may hold what is searched for."""
 
 _NEARLY_ALL: Final = 0.99
 """The share that a search says at most before it has come to its end."""
@@ -96,6 +101,7 @@ class Finder:
         self._cache: Cache | None = None
         self._current: tuple[int, frozenset[str] | None] | None = None
         self._open: dict[tuple[str, int], tuple[int, list[Text], list[Request]]] = {}
+        self._doubted: tuple[int, Sequence[str]] | None = None
         is_file = not isinstance(source.path, Address)  # what lies on a server is not copied onto this disk
         self.uses_index = is_file and (_is_configured() if use_index is None else use_index) and can_index()
 
@@ -179,7 +185,11 @@ class Finder:
         with self._reading, suppress(CacheLost):
             known = cache.runs() if looks is not None and (cache := self._opened()) is not None else {}
         found: list[tuple[Run, str]] = []
-        for run in self._source.runs() if runs is None else [self._source.run(run) for run in runs]:
+        if runs is None and self._doubted is not None and self._doubted[0] == self._source.version():
+            chosen = [self._source.run(run) for run in self._doubted[1]]
+        else:
+            chosen = self._source.runs() if runs is None else [self._source.run(run) for run in runs]
+        for run in chosen:
             row = known.get(run.id) if runs is None or run.parent is None else None  # which knows of its own steps only
             if row is not None and row.seen == looks:
                 said = json.loads(row.unread)
@@ -214,6 +224,12 @@ class Finder:
             RunNotFound: there is no such run.
             InvalidExpression: a pattern takes too much work.
         """
+        few = self._sifted(query) if runs is None else None
+        if few is not None:
+            asked = _Asked(query, few, own_only=True, by=by, limit=limit, cancelled=cancelled)
+            for hits in self._read(asked):
+                progress(hits.searched)
+            return hits
         for share in self.update(runs, cancelled=cancelled):
             progress(share)
         hits = Hits()
@@ -224,6 +240,21 @@ class Finder:
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
         return hits
+
+    def _sifted(self, query: Query) -> list[Run] | None:
+        """All runs that may hold what is searched for, where they are known and so few that no index is needed.
+
+        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
+        """
+        words = words_needed(query.needed)
+        names = self._source.may_hold(words) if words and not OWN.rules.profile else None  # whose marks are any letters
+        if names is None or len(names) > _MOST_SIFTED:
+            return None
+        few = [self._source.run(name) for name in names]
+        if sum(run.steps for run in few) > _MOST_SIFTED:
+            return None
+        self._doubted = (self._source.version(), names)
+        return few
 
     def search(
         self,

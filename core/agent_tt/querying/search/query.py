@@ -28,7 +28,7 @@ from agent_tt.querying.search.recorded import FIELDS, KINDS, kinds_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Found", "Needed", "Query", "parse"]
+__all__ = ["Found", "Needed", "Query", "parse", "words_needed"]
 
 Needed: TypeAlias = "str | list[Needed] | None"
 """Folded literals that stand in every text that matches: see `Pattern.needs`."""
@@ -42,6 +42,7 @@ each character that was searched."""
 
 _PIECE: Final = re.compile(r'(?P<filter>in|tool|agent|step):(?P<value>"[^"]*"?|\S*)|"(?P<quoted>[^"]*)"?|(?P<word>\S+)')
 _STEPS: Final = re.compile(r"(?P<first>\d{0,18})(?P<dash>-?)(?P<last>\d{0,18})")
+_ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _CAPITALS_OF_CLASSES: Final = re.compile(r"\\.", re.DOTALL)
 
 
@@ -257,6 +258,18 @@ def _pattern(text: str) -> Pattern:
         return compile_pattern(same_letters(written))
     except BadPattern as error:
         _refuse(text, 0, str(error))
+
+
+def words_needed(needed: Needed) -> list[str]:
+    """The words of ASCII letters and digits, and of nothing else, that every text has in it that matches.
+
+    Args:
+        needed: what such a text needs, as `Query.needed`.
+    """
+    if isinstance(needed, list):
+        sign, *parts = needed
+        return [word for part in parts for word in words_needed(part)] if sign == "AND" else []
+    return _ASCII_WORD.findall(needed or "")
 
 
 def _folded(needs: Needed) -> Needed:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from agent_tt.codec.carried import Carried
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
@@ -22,6 +23,8 @@ from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import op_path
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.texts import texts
+from agent_tt.querying.unread import is_damaged
+from agent_tt.redaction.values import Redactor
 from agent_tt.store import ingest_filter
 from agent_tt.store.rows.columns import sound
 
@@ -142,6 +145,7 @@ class RunTexts:
         first: number of the step before the first one that it recorded itself; 0 is the input.
         first_order: order of the first text of `begin` among those of that step.
         requests: what models were asked in the step that was last asked for.
+        damaged: steps that were asked for and have calls that are not as they were recorded.
     """
 
     def __init__(self, source: RunSource, run: Run, start: int | None = None) -> None:
@@ -157,10 +161,13 @@ class RunTexts:
         self._parent = _forked_from(source, run)
         self._is_ours = source.capabilities.redacted
         self._before: tuple[int, Wire] | None = None
+        self._redactor = Redactor()
+        self._whole: Carried[bool] = Carried()
         self.first = (run.fork_step or 0) if self._parent else 0
         self.first_order = _EDITED if self._parent else 0
         begin = self.first if start is None else start
         self.requests: list[Request] = []
+        self.damaged: set[int] = set()
         self._asked: dict[str, tuple[tuple[int, int], Wire]] = self._asked_before(begin) if begin > 1 else {}
 
     def begin(self) -> list[Text]:
@@ -189,7 +196,11 @@ class RunTexts:
             found.append(Text(_BARE["decision"], self._clean(step.decision)))
         settled = step.status in ("ok", "error")
         self.requests = []
+        self._redactor.begin(step.lane)
+        self._whole.begin(step.lane)
         for call in self._calls(step):
+            if is_damaged(call, self._whole):
+                self.damaged.add(step.number)
             settled = settled and call.status != "pending"
             found += self._call_texts(call, len(found))
         found += self._error_texts(step.error, None)
@@ -211,7 +222,7 @@ class RunTexts:
     def _call_texts(self, call: Call, order: int) -> Iterator[Text]:
         yield Text(_BARE["call"], self._clean(call.name), call=call.number)
         if not self._is_ours:
-            call = replace(call, args=ingest_filter.admit(call.args), result=ingest_filter.admit(call.result))
+            call = replace(call, args=self._redactor.redact(call.args), result=self._redactor.redact(call.result))
         asked: Wire = None
         kept: dict[str, int] = {}
         if call.kind == "llm":
@@ -246,7 +257,7 @@ class RunTexts:
                 _raise_passing(error)
                 continue
             if found is not None:
-                asked[key] = (at, number), found.args if self._is_ours else ingest_filter.admit(found.args)
+                asked[key] = (at, number), found.args if self._is_ours else self._redactor.redact(found.args)
         return asked
 
     def _error_texts(self, error: ErrorInfo | None, call: int | None) -> Iterator[Text]:
@@ -285,12 +296,15 @@ class RunTexts:
             return (source.state(run_id, step), []) if base is None else (None, source.changes(run_id, step))
         # Operations show texts without the names that make them secrets: only whole states can be made clean.
         before = self._before
-        state = ingest_filter.admit(source.state(run_id, step))
+        state = self._clean_state(step)
         self._before = (step, state)
         if base is None:
             return state, []
-        old = before[1] if before is not None and before[0] == base else ingest_filter.admit(source.state(run_id, base))
+        old = before[1] if before is not None and before[0] == base else self._clean_state(base)
         return None, diff(old, state)
+
+    def _clean_state(self, step: int) -> Wire:
+        return self._redactor.redact(self._source.cursor(self._run_id, step).state)
 
 
 def _asker(call: Call) -> str:

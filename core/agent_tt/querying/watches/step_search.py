@@ -159,7 +159,12 @@ class Watch:
         return self._fulfilling(number, step) is not None
 
     def _fulfilling(self, number: int, step: Step | None) -> _Facts | None:
-        """The facts with which it holds at a step: those of the step, with one of its calls; None where it does not."""
+        """The facts with which it holds at a step: those of the step, with one of its calls; None where it does not.
+
+        What asks of a state holds at no step of which no checkpoint is kept: nobody knows it there.
+        """
+        if self.expression.asks_state and step is not None and step.is_unkept:
+            return None
         facts = _Facts(number, step, self._states)
         if not self.expression.asks_calls or step is None or not step.calls:
             return facts if holds(self.expression, facts) else None

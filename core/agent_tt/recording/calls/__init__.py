@@ -12,6 +12,8 @@
 | `tool_contexts` | what is given to a tool beside its question, and is shown and not compared |
 | `kept_headers` | headers that count as part of a question |
 | `answers`, `served` | a call as it is put to a link, and giving a link's answer in place of the function's |
+| `at_hand` | an answer that is there at once |
+| `once_keys`, `once` | the keys of tools that are done once, and asking the store about them |
 | `pending_draws` | draws made between steps, until a step can hold them |
 | `usage`, `counting` | tokens and money of an answer, and what of it a step has not counted yet |
 """

@@ -30,6 +30,7 @@ class Question:
         step: number of the step that it belongs to, where that is known.
         can_wait: whether a coroutine asks, which waits (`HoldsBack.until_live`) before it makes the call.
         unsure: why another run of the program may ask it in another lane; "" where the lane is sure.
+        model: of a model call, the model that is asked, where it is known.
     """
 
     kind: CallKind
@@ -43,6 +44,7 @@ class Question:
     step: int | None = None
     can_wait: bool = False
     unsure: str = ""
+    model: str | None = None
 
 
 def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False) -> Question:
@@ -60,6 +62,7 @@ def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False
         step=step,
         can_wait=can_wait,
         unsure=facts.lane_unsure or "",
+        model=facts.model,
     )
 
 

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from agent_tt.recording.calls.signature import CallSpec, Parameters
 
 
-__all__ = ["FunctionCall", "Given", "GivenArguments", "bring_to", "edited_value", "given_arguments", "sent_with"]
+__all__ = [
+    "FunctionCall",
+    "Given",
+    "GivenArguments",
+    "bring_to",
+    "edited_value",
+    "given_arguments",
+    "going_out",
+    "sent_with",
+]
 
 Decode = Callable[["Wire"], object]
 P = ParamSpec("P")
@@ -299,6 +308,24 @@ def sent_with(function: Callable[P, R], spec: CallSpec, sent: object, key: Wire)
         return cast("Callable[..., R]", function)(*positional, **named)
 
     return send
+
+
+def going_out(given: Given | None, spec: CallSpec, sent: object, key: Wire) -> dict[str, object]:
+    """The arguments by name with which a function is called; none where no function is.
+
+    Args:
+        given: what the agent called it with.
+        spec: what is known of the function.
+        sent: as of `sent_with`.
+        key: as of `sent_with`.
+    """
+    if not isinstance(given, FunctionCall):
+        return {}
+    args, kwargs = cast("tuple[Sequence[object], Mapping[str, object]]", sent or (given.args, given.kwargs))
+    named = given.parameters.objects(args, kwargs)
+    if sent is None and key is not None and spec.idempotency_key is not None:
+        named[spec.idempotency_key] = decoded(key)
+    return named
 
 
 def edited_value(live: Any, before: Wire, after: Wire, decode: Decode, path: str) -> object:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.looking import is_looking
 from agent_tt.errors import UsageError
 from agent_tt.model import NewCall
+from agent_tt.recording.calls.once_keys import not_recorded
 from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.calls.site import call_site
@@ -39,6 +40,7 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
 
     Raises:
         BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`).
+        UsageError: it is done once for its key, and no recording is open.
     """
     if spec.seen is not None:
         spec.seen()
@@ -46,10 +48,24 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
     if scope is None:
         if SESSION.chain.unrecorded_call:
             _begin_unrecorded(spec, args, kwargs)
+        _check_not_once(spec)
         return None
     if scope.call is not None and spec.made_of is None and scope.call.enters(spec.kind, spec.name):
         return None
-    return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
+    call = begin_in(scope, spec, lambda call: call.begin(args, kwargs))
+    if call is None:
+        _check_not_once(spec)
+    return call
+
+
+def _check_not_once(spec: CallSpec) -> None:
+    """Check that a function may simply run, where nothing records it.
+
+    Raises:
+        UsageError: it is done once for its key, and no store can be asked whether it was.
+    """
+    if spec.once is not None and not spec.once.is_recognised:
+        raise not_recorded(spec.name)
 
 
 def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> None:

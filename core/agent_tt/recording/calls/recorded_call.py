@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
@@ -12,10 +13,12 @@ from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.model import CallEnd, Judged, NewCall
 from agent_tt.model.facts import CallFacts, StepFacts
-from agent_tt.recording.calls.arguments import FunctionCall, given_arguments, sent_with
+from agent_tt.recording.calls.arguments import FunctionCall, given_arguments, going_out, sent_with
 from agent_tt.recording.calls.counting import ModelUsage
 from agent_tt.recording.calls.facts import facts_of
+from agent_tt.recording.calls.once import take_key
 from agent_tt.recording.calls.signature import signature_of_call
+from agent_tt.recording.concurrency.beside import beside
 from agent_tt.recording.errors.cancellation import cancellation_facts
 from agent_tt.recording.errors.exceptions import error_info
 from agent_tt.recording.lanes.arrival import Arrival
@@ -84,6 +87,7 @@ class RecordedCall:
         self._settled: tuple[tuple[int, Wire], ...] = ()
         self._is_unpaid = False
         self._is_entered = False
+        self._new: NewCall | None = None
         self.served: Served | None = None
         self.sent: object = None
         self.is_awaited = False
@@ -107,7 +111,8 @@ class RecordedCall:
             signature = signature_of_call(spec.kind, spec.name, named, without=spec.uncompared)
         gets = sent or (args, kwargs)
         self._arguments = given_arguments(spec.parameters, named, *gets)
-        self.begin_asking(named, signature, given=FunctionCall(spec.parameters, *gets))
+        facts = {} if spec.once is None else spec.once.facts(spec.parameters.objects(*gets))
+        self.begin_asking(named, signature, facts=facts, given=FunctionCall(spec.parameters, *gets))
 
     def begin_asking(
         self,
@@ -156,6 +161,10 @@ class RecordedCall:
         self._arrival.asked()
         if chain.answer_call:
             self._put_to(chain.answer_call, new)
+        if spec.once is not None:
+            self._new = new
+            if not spec.can_wait:
+                self._take_key(threading.Event())
 
     def _put_to(self, links: Sequence[Callable[[OpenCall, NewCall], Reply | None]], new: NewCall) -> None:
         """Ask one link after the other what becomes of it, until one answers.
@@ -212,6 +221,17 @@ class RecordedCall:
                 reply = await later()
                 if reply is not None:
                     self._take(reply)
+        except BaseException as error:
+            self.failed(error)
+            raise
+        if self.spec.once is not None and self.spec.can_wait and not self._take_key(None):
+            await beside(self._take_key)
+
+    def _take_key(self, is_left: threading.Event | None) -> bool:
+        """Have the key for which this call is done once: see `take_key`; what that raises is recorded."""
+        try:
+            arguments = partial(going_out, self.given, self.spec, self.sent, self._key_before)
+            return self._new is None or take_key(self, self._new, arguments, self._take, is_left)
         except BaseException as error:
             self.failed(error)
             raise

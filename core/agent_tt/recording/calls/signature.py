@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.config import ToolEffect
     from agent_tt.model import CallKind, Effect
+    from agent_tt.recording.calls.once_keys import Once
 
 __all__ = ["CallSpec", "NamedArguments", "Parameters", "signature_of_call"]
 
@@ -52,6 +53,16 @@ class Parameters:
         """Whether the function takes arguments by any name."""
         parameters = () if self._signature is None else self._signature.parameters.values()
         return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """What its arguments are called, with the values of those that a call may leave out; others are `empty`."""
+        parameters = {} if self._signature is None else self._signature.parameters
+        return {
+            name: parameter.default
+            for name, parameter in parameters.items()
+            if name != self._receiver and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        }
 
     def editable(self, named: Iterable[str]) -> tuple[str, ...]:
         """Which of the names that `bind` gave are parameters, so that `replace` can give them another value."""
@@ -181,6 +192,7 @@ class CallSpec:
         effect: what a tool does to the world; None for a model call.
         parameters: how the function names its arguments.
         idempotency_key: the argument by which the outside world recognises a repeated call.
+        once: how the key is made for which it is done once; None for any other.
         model: the model that is called, where it is known.
         can_wait: whether a coroutine makes it, which awaits `until_live` before it does.
         seen: called as each call begins, recorded or not.
@@ -201,6 +213,7 @@ class CallSpec:
     made_of: str | None = None
     answers: str | None = None
     is_effect_said: bool = False
+    once: Once | None = None
 
     @property
     def uncompared(self) -> frozenset[str]:

@@ -10,5 +10,6 @@
 | `task_order` | `asyncio.as_completed` in an order that no memory address decides |
 | `thread_pools` | lanes of the jobs of `multiprocessing.pool`, in threads or processes |
 | `process_pools` | lanes of jobs that worker processes do |
+| `beside` | waiting in a thread of ours for what a coroutine awaits |
 | `worker_threads` | which threads serve a pool |
 """

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Output,
         RunStatus,
     )
+    from agent_tt.model.once import Holder
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
     from agent_tt.store.file.connection import Durability
@@ -141,6 +142,10 @@ class FallbackWriter(ForwardingWriter):
         """See `RunWriter`. Only forks ask, and they do not fall back."""
         return self._current.ask(step, call, new)
 
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
+        """See `RunWriter`. Only the store can say it: nothing is tried elsewhere."""
+        return self._current.claim_key(step, call, tool, key, is_decided=is_decided)
+
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """See `RunWriter`."""
         with self._lock:
@@ -189,6 +194,11 @@ class FallbackWriter(ForwardingWriter):
                 self._store.keep_output(self._run_id, output)
         except (AgentTTError, OSError, ValueError):
             _LOG.debug("what run %s printed could not be recorded", self._run_id, exc_info=True)
+
+    def sample_out(self, slow_us: int | None) -> bool:
+        """Let the run go, as `Store.sample_out` does; one that is not wholly in its store is kept."""
+        is_whole = self._spill is None and self._stopped is None and not self._joins
+        return is_whole and self._store is not None and self._store.sample_out(self._run_id, slow_us)
 
     def go_on_forked(self) -> None:
         """In a process that was forked: the run is the other's to end, and so are the files that it writes."""

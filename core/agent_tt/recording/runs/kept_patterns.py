@@ -15,6 +15,7 @@ from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.rules import Rules, profile_of
+from agent_tt.redaction.vault import VAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["own_rules", "use_rules_of"]
+__all__ = ["give_originals", "kept_of", "own_rules", "rules_of", "use_rules_of"]
 
 
 def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]:
@@ -39,23 +40,52 @@ def own_rules(said: object = None, store: Path | None = None) -> dict[str, Wire]
     if all(kept() is None for kept in SESSION.chain.kept_headers):
         from agent_tt import config
 
-        OWN.use(config.load().redaction.joined(more))
+        settings = config.load()
+        OWN.use(settings.redaction.joined(more))
         if store is not None and OWN.rules.profile:
             from agent_tt.store.file.locate import make_room
 
             with suppress(OSError):  # a store that cannot be made is said where it is opened
                 make_room(store)
             KEYED.at(store)
+            if settings.vault:
+                VAULT.keep_at(store)
+            else:
+                VAULT.keep_nowhere()
             GIVEN.renew()  # the marks of another key are remembered
-    return _kept(OWN.rules)
+    return kept_of(OWN.rules, KEYED.id() if OWN.rules.profile else "")
 
 
-def _kept(rules: Rules) -> dict[str, Wire]:
+def give_originals(store: Path, metadata: Mapping[str, Wire]) -> None:
+    """Give the agent of this process what marks stand for, and take that out of whatever it does as the run did.
+
+    Args:
+        store: the file, beside which the vault lies.
+        metadata: of the run whose marks these are.
+
+    Raises:
+        VaultLocked: there is no key, or it is another one's.
+        UsageError: there is no vault, or what the rules of the run need is not installed.
+    """
+    rules = rules_of(metadata)
+    rules.check_libraries("the run")
+    VAULT.reveal(store)
+    OWN.at_least = rules
+    OWN.use(rules)
+    KEYED.at(store)
+    GIVEN.renew()
+
+
+def kept_of(rules: Rules, key: str) -> dict[str, Wire]:
+    """What the metadata of a run keeps of the rules that hold.
+
+    Args:
+        rules: the rules.
+        key: what tells the key of its marks from others; "" for no marks.
+    """
     kept: dict[str, Wire] = RunFacts.redaction.entry(dict(rules.patterns)) if rules.patterns else {}
     if rules.profile or rules.fields or rules.allow:
-        kept[RunFacts.redact.key] = RedactFacts.of_rules(
-            rules.profile, rules.fields, rules.allow, KEYED.id() if rules.profile else ""
-        )
+        kept[RunFacts.redact.key] = RedactFacts.of_rules(rules.profile, rules.fields, rules.allow, key)
     return kept
 
 
@@ -70,17 +100,18 @@ def use_rules_of(metadata: Mapping[str, Wire], store: Path | None, marks: Iterab
     Raises:
         UsageError: what its profile needs is not installed.
     """
-    said = RunFacts.redact.of(metadata)
-    rules = Rules(
-        profile_of(said.profile),
-        RunFacts.redaction.of(metadata) or {},
-        said.fields or (),
-        said.allow or (),
-    )
+    rules = rules_of(metadata)
     rules.check_libraries("the run")
     OWN.use(rules)
     if rules.profile:
-        KEYED.follow(store, said.key or "", marks)
+        KEYED.follow(store, RunFacts.redact.of(metadata).key or "", marks)
         GIVEN.renew()
     else:
         KEYED.forget()
+
+
+def rules_of(metadata: Mapping[str, Wire]) -> Rules:
+    """The rules that a run was recorded with, or written anew with since."""
+    said = RunFacts.redact.of(metadata)
+    patterns = RunFacts.redaction.of(metadata) or {}
+    return Rules(profile_of(said.profile), patterns, said.fields or (), said.allow or ())

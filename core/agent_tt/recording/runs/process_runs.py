@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import ProcessFacts, RunFacts
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["number_of_this_run", "process_of"]
+__all__ = ["number_of_this_run", "process_of", "said_of_every_run", "say_of_every_run"]
 
 
 class _Process:
@@ -34,6 +35,8 @@ class _Process:
         self.token = secrets.token_hex(8)
         self.begun = 0
 
+    also: Mapping[str, Wire] = MappingProxyType({})
+
 
 _PROCESS: Final = _Process()
 
@@ -43,6 +46,16 @@ def number_of_this_run() -> dict[str, Wire]:
     with _PROCESS.lock:
         _PROCESS.begun += 1
         return ProcessFacts.of_run(_PROCESS.token, _PROCESS.begun)
+
+
+def say_of_every_run(facts: Mapping[str, Wire]) -> None:
+    """Let the metadata of every run that begins in this process say these facts too."""
+    _PROCESS.also = facts
+
+
+def said_of_every_run() -> Mapping[str, Wire]:
+    """What the metadata of a run that begins now say too."""
+    return _PROCESS.also
 
 
 def process_of(metadata: Mapping[str, Wire]) -> tuple[str | None, int]:

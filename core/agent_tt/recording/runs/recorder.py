@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.codec.looking import must_go_on
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model.facts import RunFacts
+from agent_tt.model.sampling import Sampling, is_in_sample, sample_id
 from agent_tt.recording.calls.pending_draws import LEFT_OVER
 from agent_tt.recording.calls.signature import Parameters
 from agent_tt.recording.errors.exceptions import error_info
@@ -20,7 +22,7 @@ from agent_tt.recording.open_run import OpenRun
 from agent_tt.recording.runs.block import Block
 from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
-from agent_tt.recording.runs.process_runs import number_of_this_run
+from agent_tt.recording.runs.process_runs import number_of_this_run, said_of_every_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import Rules
@@ -30,7 +32,7 @@ from agent_tt.recording.tools import mark
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -52,6 +54,7 @@ class Recording(OpenRun, Block):
     """A run while it is recorded; made by `record(...)`.
 
     Attributes:
+        is_sampled_out: whether it was not kept when it was over, see `agent_tt.model.sampling`.
         is_part: whether the run is another process's, which says what is said of it as a whole.
     """
 
@@ -68,6 +71,8 @@ class Recording(OpenRun, Block):
         rules: Rules = Rules(),  # noqa: B008  frozen: all steps
         on_store_error: OnStoreError = "stop",
         lanes: Lanes | None = None,
+        sampling: Sampling = Sampling(),  # noqa: B008  frozen: all are kept
+        retention: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         super().__init__(new, state, rules)
         if lanes is not None:
@@ -79,9 +84,12 @@ class Recording(OpenRun, Block):
         self._store: Store | None = None
         self._owns_store = True
         self._on_store_error: OnStoreError = on_store_error
+        self._sampling = sampling
+        self._retention = retention
         self._fallback: FallbackWriter | None = None
         self._tags = list(new.tags)
         self._scope: Scope | None = None
+        self.is_sampled_out = False
         self._process: int | None = None
         self.is_part = False
         if steps == "model calls":
@@ -166,8 +174,10 @@ class Recording(OpenRun, Block):
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
         process = number_of_this_run()
-        if RunFacts.script.is_in(self._new.metadata):
-            self._new = replace(self._new, metadata={**self._new.metadata, **process})
+        facts = {**self._new.metadata, **said_of_every_run()}
+        if RunFacts.script.is_in(facts):
+            facts |= process
+        self._new = replace(self._new, metadata=facts)
 
     def _find_agent(self) -> None:
         """Take who enters the recording for the agent, where a function made it for others and has returned."""
@@ -260,6 +270,8 @@ class Recording(OpenRun, Block):
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
             if printed is not None and not self.is_part:
                 self._keep_output(printed)
+            if status == "succeeded" and self._sampling.successes < 1:
+                self._sample()
         except AgentTTError:
             if error is None:
                 raise
@@ -271,6 +283,10 @@ class Recording(OpenRun, Block):
                     self._fallback.close()
                 if self._owns_store and self._store is not None:
                     self._store.close()
+                if self._retention.get("automatic") and self._owns_store and not SESSION.chain.links:
+                    from agent_tt.recording.runs.own_pruning import prune_beside  # not for every program
+
+                    prune_beside(store_path_of(self._store_path), self._retention)
 
     def _keep_output(self, printed: Output) -> None:
         """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
@@ -286,6 +302,23 @@ class Recording(OpenRun, Block):
                 store.keep_output(self.journal.run_id, printed)
         except AgentTTError:
             _LOG.warning("what run %s printed could not be recorded", self.journal.run_id, exc_info=True)
+
+    def _sample(self) -> None:
+        """Let the run go where it is not among those that are kept. Of a fork or a replay, whoever began it decides."""
+        run_id, slow_us = self.journal.run_id, self._sampling.slow_us
+        is_kept = is_in_sample(sample_id(run_id, os.environ), self._sampling.successes)
+        if is_kept or not self._owns_store or SESSION.chain.links or self.journal.failures:
+            return
+        store = self._store if self._fallback is None else None
+        try:
+            with nowhere():
+                self.is_sampled_out = (
+                    self._fallback.sample_out(slow_us)
+                    if self._fallback is not None
+                    else store is not None and store.sample_out(run_id, slow_us)
+                )
+        except AgentTTError:
+            _LOG.warning("run %s could not be sampled out, and stays", run_id, exc_info=True)
 
     def _say_at_end(self) -> None:
         """Write down which libraries of the process no guard sees, and how jobs came back. A replay says it itself."""

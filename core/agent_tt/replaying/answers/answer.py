@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.errors import NotRebuildable
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.errors.cancellation import is_cancellation
 from agent_tt.recording.lanes.arrival import AT_ONCE
-from agent_tt.replaying.answers.loaded_classes import LOADED
+from agent_tt.redaction.vault import VAULT
 from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
 from agent_tt.replaying.answers.waiters import hang_in_trio
 
@@ -55,12 +57,16 @@ class Answer:
     @property
     def call(self) -> Call:
         """The recorded call."""
-        return self._entry.call
+        call = self._entry.call
+        return call if VAULT.reveals is None else replace(call, result=VAULT.shown(call.result))
 
     @property
     def pieces(self) -> Sequence[Delivery]:
         """What reached the agent in pieces."""
-        return self._entry.pieces
+        pieces = self._entry.pieces
+        if VAULT.reveals is None:
+            return pieces
+        return [replace(piece, data=VAULT.shown(piece.data)) for piece in pieces]
 
     def wait(self, index: int = 0) -> None:
         """Block until piece `index` is next; see `agent_tt.recording.calls.answers.Served`."""

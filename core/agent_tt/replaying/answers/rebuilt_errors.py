@@ -13,10 +13,10 @@ import types
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.loaded_classes import LOADED, loaded_class
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type
 from agent_tt.errors import NotRebuildable
 from agent_tt.recording.errors.exception_values import KEPT_IN_C
-from agent_tt.replaying.answers.loaded_classes import LOADED, loaded_class
 from agent_tt.replaying.answers.special_exceptions import MADE_BY
 from agent_tt.replaying.answers.unusable import Unusable
 

@@ -58,13 +58,16 @@ _ASKED_ON: Final = (
 )
 
 
-def unmatched(tape: Tape, lane: TapeLane, question: Question) -> tuple[Finding, TapeCall | None]:
+def unmatched(
+    tape: Tape, lane: TapeLane, question: Question, *, in_place: bool = False
+) -> tuple[Finding, TapeCall | None]:
     """Say what a question is that nothing recorded answers.
 
     Args:
         tape: the recorded run.
         lane: the recorded lane that the asking lane goes along.
         question: the question.
+        in_place: whether it is a changed one wherever the same tool stands in its place, be it ever so unlike.
 
     Returns:
         The divergence, and the recorded call that stands in the question's place, where it is a changed one.
@@ -76,17 +79,16 @@ def unmatched(tape: Tape, lane: TapeLane, question: Question) -> tuple[Finding, 
     if expected is None and _broke_off(tape):
         return unanswered("read past the recorded part", question, lane=lane, nearest=nearest), None
     before = next((entry for entry in lane.calls if entry.served and entry.signature == question.signature), None)
-    if before is not None:
+    is_same_tool = expected is not None and (expected.call.kind, expected.call.name) == (question.kind, question.name)
+    if before is not None and not (in_place and is_same_tool):
         hint = "" if tape.knows_kind("clock") else _ASKED_ON
         nearest = (Near(before.call, 1.0, ()), *nearest)[:_NEAREST]
         where = f"the same question was answered at step {before.call.step}"
         return unanswered("extra call", question, lane=lane, nearest=nearest, hint=hint, where=where), None
-    if expected is None:
-        return unanswered("extra call", question, lane=lane, nearest=nearest), None
-    if (expected.call.kind, expected.call.name) != (question.kind, question.name):
+    if expected is None or not is_same_tool:
         return unanswered("extra call", question, lane=lane, nearest=nearest), None
     changes = changed_parts(question.kind, expected.call.args, question.args)
-    if not looks_alike(changes):
+    if not in_place and not looks_alike(changes):
         return unanswered("extra call", question, lane=lane, nearest=nearest), None
     finding = Finding(
         "changed request",

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty
+from agent_tt.comparing.values.made_anew import has_made_anew, without_ids_and_times
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.comparing.values.words import Segment, compare_words
 from agent_tt.replaying.divergence import ChangedPart
@@ -24,12 +25,6 @@ _FEW_WORDS: Final = 6
 _WORD: Final = re.compile(r"\w+")
 _NOT_ASKED: Final = frozenset({"headers"})
 """Parts of a request that do not count as what is asked, unless nothing else differs."""
-
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
-_TIME: Final = re.compile(
-    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\d{1,2}:\d{2}:\d{2}"  # as text
-    r"|\b1[5-9]\d{8}(?:\d{3}){0,3}(?:\.\d+)?\b"  # since 1970, of 2017 to 2033, in seconds to nanoseconds
-)
 
 
 def changed_parts(kind: CallKind, old: Wire, new: Wire) -> tuple[ChangedPart, ...]:
@@ -76,11 +71,7 @@ def _sides(changes: Sequence[ChangedPart]) -> tuple[list[str], list[str]]:
 
 
 def _without_ids(text: str) -> str:
-    return re.sub(r"\d+", "0", _TIME.sub("<time>", _UUID.sub("<id>", text))) if _has_id(text) else text
-
-
-def _has_id(text: str) -> bool:
-    return _UUID.search(text) is not None or _TIME.search(text) is not None
+    return re.sub(r"\d+", "0", without_ids_and_times(text)) if has_made_anew(text) else text
 
 
 def _counted(changes: Sequence[ChangedPart]) -> tuple[int, int]:

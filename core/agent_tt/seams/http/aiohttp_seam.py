@@ -3,15 +3,17 @@
 `BaseConnector.connect` is where a try of a request meets the network first, so there it becomes a question; what its
 `ResponseHandler` receives is recorded. On replay the connector gives a connection to a recording, and aiohttp parses
 that as always. Connecting that fails is an answer in one piece. A connection that the agent's side closes ends the
-answer as `closed`: it has read enough, or a timer of its own went off, which goes off again on replay.
+answer as `closed`: it has read enough, or a timer of its own went off, which goes off again on replay. Connections that
+become WebSockets are another seam's (`OPENING`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from agent_tt.recording.calls.exchange import is_watched
 from agent_tt.recording.lanes.guard_bypass import passing
@@ -29,8 +31,27 @@ if TYPE_CHECKING:
 
 _Function = Callable[..., Any]
 
-_EXCHANGE: Final = "_agent_tt_exchange"
+EXCHANGE: Final = "_agent_tt_exchange"
 """The attribute of a protocol that holds the exchange under way on its connection."""
+
+
+class Opening(Protocol):
+    """Who opens connections that become WebSockets."""
+
+    async def connect(
+        self, request: Any, connect: Callable[[], Awaitable[Any]], stand_in: Callable[[_Function], Any]
+    ) -> object:
+        """Connect, or stand in for that.
+
+        Args:
+            request: the opening handshake, a `ClientRequest`.
+            connect: connects for real.
+            stand_in: gives a connection; the function that it is called with makes the transport of a protocol.
+        """
+
+
+OPENING: Final[ContextVar[Opening | None]] = ContextVar("agent_tt_opening", default=None)
+"""Who connects in place of this seam while a WebSocket is opened."""
 
 
 def patches(module: ModuleType) -> list[Patch]:
@@ -60,6 +81,10 @@ def _connect(make_connection: _Function, original: _Function) -> _Function:
     async def connect(connector: Any, request: Any, *args: object, **options: object) -> object:
         if not is_watched():
             return await original(connector, request, *args, **options)
+        stand_in = partial(_stand_in, make_connection, connector, request)
+        opening = OPENING.get()
+        if opening is not None and "upgrade" in request.headers:
+            return await opening.connect(request, partial(original, connector, request, *args, **options), stand_in)
         exchange = open_wire_exchange(await _question(request), is_awaited=True)
         if exchange is None:
             with passing():
@@ -75,12 +100,11 @@ def _connect(make_connection: _Function, original: _Function) -> _Function:
                 with passing():
                     connection = await original(connector, request, *args, **options)
             else:
-                protocol = await _served_protocol(connector, request, exchange.answer)
-                connection = make_connection(connector, request.connection_key, protocol, asyncio.get_running_loop())
+                connection = await _served_connection(stand_in, request, exchange.answer)
         except BaseException as error:
             exchange.failed(error)
             raise
-        vars(connection.protocol)[_EXCHANGE] = exchange
+        vars(connection.protocol)[EXCHANGE] = exchange
         return connection
 
     return connect
@@ -116,7 +140,7 @@ def _data_received(original: _Function) -> _Function:
 
 def _connection_lost(original: _Function) -> _Function:
     def connection_lost(protocol: Any, error: BaseException | None) -> object:
-        exchange: WireExchange | None = vars(protocol).pop(_EXCHANGE, None)
+        exchange: WireExchange | None = vars(protocol).pop(EXCHANGE, None)
         if exchange is not None:
             if error is None:
                 exchange.received(b"")
@@ -129,7 +153,7 @@ def _connection_lost(original: _Function) -> _Function:
 
 def _close(original: _Function) -> _Function:
     def close(protocol: Any) -> object:
-        exchange: WireExchange | None = vars(protocol).pop(_EXCHANGE, None)
+        exchange: WireExchange | None = vars(protocol).pop(EXCHANGE, None)
         try:
             if exchange is not None:
                 exchange.closed()
@@ -141,33 +165,39 @@ def _close(original: _Function) -> _Function:
 
 
 def _exchange_of(protocol: Any) -> WireExchange | None:
-    return None if protocol is None else vars(protocol).get(_EXCHANGE)
+    return None if protocol is None else vars(protocol).get(EXCHANGE)
 
 
-async def _served_protocol(connector: Any, request: Any, answer: ServedAnswer) -> Any:
-    """A protocol connected to a recording, unless connecting failed then.
-
-    It is never pooled: the next request has another answer.
-    """
+async def _served_connection(stand_in: _Function, request: Any, answer: ServedAnswer) -> Any:
+    """A connection to a recording, unless connecting failed then."""
     if answer.is_nothing:
         try:
             await answer.wire_bytes_async()
         except Exception as error:
-            if "_conn_key" in vars(error):  # it may hold a TLS context, recorded as text; here is the same key again
-                vars(error)["_conn_key"] = request.connection_key
-                error.args = (request.connection_key, *error.args[1:])
+            with_key(error, request)
             raise
     if answer.is_upgrade:  # a WebSocket: what went through it afterwards was not recorded
         raise answer.upgraded()
+    return stand_in(lambda protocol: ServedTransport(protocol, answer, partial(refuse, protocol)))
+
+
+def with_key(error: BaseException, request: Any) -> None:
+    """Give a recorded error of connecting its key again, which may hold a TLS context, recorded as text."""
+    if "_conn_key" in vars(error):
+        vars(error)["_conn_key"] = request.connection_key
+        error.args = (request.connection_key, *error.args[1:])
+
+
+def _stand_in(make_connection: _Function, connector: Any, request: Any, make_transport: _Function) -> Any:
+    """A connection to a transport of ours. It is never pooled: the next request has another answer."""
     protocol = connector._factory()  # noqa: SLF001  the connector is asked for its protocols here only
-    transport = ServedTransport(protocol, answer, partial(_refuse, protocol))
-    protocol.connection_made(transport)
+    protocol.connection_made(make_transport(protocol))
     protocol.force_close()
     connector._acquired.add(protocol)  # noqa: SLF001  so that closing the session closes it
-    return protocol
+    return make_connection(connector, request.connection_key, protocol, asyncio.get_running_loop())
 
 
-def _refuse(protocol: Any, error: BaseException) -> None:
+def refuse(protocol: Any, error: BaseException) -> None:
     """Raise `error` where the agent waits for the head or for the body."""
     payload = protocol._payload  # noqa: SLF001  whoever reads the body waits there
     protocol.set_exception(error)

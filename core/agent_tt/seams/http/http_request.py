@@ -142,17 +142,43 @@ def question_of(request: HttpRequest) -> Asked:
         if name in kept
     }
     body = asked(canonical_body(sent.get("content-type", ""), request.body))
-    pairs: list[Wire] = [list(pair) for pair in sorted(query)]
-    signature = digest(["http", f"{method} {place}", pairs, headers, body]).hex()
-    shown = place + (f"?{urlencode(query, safe='<>', quote_via=quote)}" if query else "")
+    name, args, signature = _said(method, place, query, headers, body)
     return Asked(
         kind="http",
-        name=f"{method} {place}",
-        args={"method": method, "url": shown, "headers": headers, "body": body},
+        name=name,
+        args=args,
         signature=signature,
         facts={**CallFacts.headers.entry(_shown(sent)), **_key_of(sent)},
         given=EditableRequest(request),
     )
+
+
+def _said(
+    method: str, place: str, query: Sequence[tuple[str, str]], headers: Mapping[str, Wire], body: Wire
+) -> tuple[str, dict[str, Wire], str]:
+    """Name, arguments and digest of a question."""
+    pairs: list[Wire] = [list(pair) for pair in sorted(query)]
+    signature = digest(["http", f"{method} {place}", pairs, dict(headers), body]).hex()
+    shown = place + (f"?{urlencode(query, safe='<>', quote_via=quote)}" if query else "")
+    return f"{method} {place}", {"method": method, "url": shown, "headers": dict(headers), "body": body}, signature
+
+
+def question_again(args: Mapping[str, Wire], *, is_redacted: bool) -> tuple[str, dict[str, Wire], str]:
+    """A recorded question once more: its name, arguments and digest.
+
+    Args:
+        args: the arguments that `question_of` gave.
+        is_redacted: whether what the rules that hold now find in it is taken out.
+    """
+    place, _, rest = str(args["url"]).partition("?")
+    query = parse_qsl(rest, keep_blank_values=True)
+    body = args.get("body")
+    headers = args.get("headers")
+    if is_redacted:
+        start = place.find("/", place.find("://") + 3)
+        place = place if start < 0 else place[:start] + asked_text(place[start:])
+        query, body = asked_parameters(query), asked(body)
+    return _said(str(args["method"]), place, query, headers if isinstance(headers, dict) else {}, body)
 
 
 def _kept_headers() -> frozenset[str]:

@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Delivery
+    from agent_tt.model import Call, Delivery
     from agent_tt.recording.calls.answers import Served
 
 _SLACK_S: Final = 1.0
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length", "connection"})
+
+
+def patience_s(call: Call) -> float:
+    """How many seconds an agent has to leave a connection that it left when this call of it was recorded."""
+    return 2 * (call.duration_us or 0) / 1e6 + _SLACK_S
 
 
 class ServedAnswer:
@@ -139,7 +144,7 @@ class ServedAnswer:
         Raises:
             BaseException: it has not done so in twice the time; it wants more than was recorded.
         """
-        await asyncio.sleep(2 * (self._served.call.duration_us or 0) / 1e6 + _SLACK_S)
+        await asyncio.sleep(patience_s(self._served.call))
         raise self._served.read_past()
 
     def upgraded(self) -> BaseException:

@@ -78,9 +78,14 @@ class Asking:
             "method": method,
             "params": asked_value(encode(asked)),
         }
-        signature = digest(["mcp", named]).hex()
+        signature = signature_of(named)
         given = _EditableFrame(frame) if method == _CALLS_A_TOOL else None
         return begin_exchange(Asked("tool", name, named, signature, effect=effect, given=given), can_wait=True)
+
+
+def signature_of(named: Mapping[str, Wire]) -> str:
+    """The hex digest of the question that a request to a server is, by its arguments."""
+    return digest(["mcp", dict(named)]).hex()
 
 
 class _EditableFrame:

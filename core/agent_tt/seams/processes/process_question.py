@@ -46,6 +46,7 @@ __all__ = [
     "is_probe",
     "is_within",
     "recorded_outcome",
+    "signature_of",
     "within",
 ]  # fmt: skip
 
@@ -166,8 +167,17 @@ def asked_of(
     if captured:
         named["captured"] = list(captured)
     name = f"{KIND} {_program(words)}".rstrip()
-    stable = {key: _stable(value) for key, value in named.items()}
-    return Asked(KIND, name, named, signature_of_call(KIND, name, stable), effect)
+    return Asked(KIND, name, named, signature_of(name, named), effect)
+
+
+def signature_of(name: str, named: Mapping[str, Wire]) -> str:
+    """The hex digest of the question that the start of a process is.
+
+    Args:
+        name: what the call is called.
+        named: its arguments.
+    """
+    return signature_of_call(KIND, name, {key: _stable(value) for key, value in named.items()})
 
 
 class Outcome:

@@ -165,7 +165,7 @@ def handshake_answer(head: Mapping[str, Wire], key: str) -> bytes:
         lowered = name.lower()
         if lowered == "sec-websocket-accept":
             lines.append(f"{name}: {accepted}")
-        elif lowered not in ("transfer-encoding", "content-length"):
+        elif lowered != "transfer-encoding" and not (body and lowered == "content-length"):
             lines.append(f"{name}: {value}")
     if body:
         lines.append(f"Content-Length: {len(body)}")

@@ -13,6 +13,7 @@ network breaks, and an agent that connects again does so for real.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from dataclasses import replace
@@ -34,6 +35,7 @@ from agent_tt.redaction.values import given
 from agent_tt.seams.http.answer_text import LARGEST_READ
 from agent_tt.seams.http.http_exchange import amended, asked_of
 from agent_tt.seams.http.http_request import HttpRequest, question_of, shown_headers
+from agent_tt.seams.http.served_answer import patience_s
 from agent_tt.seams.ws.frames import (
     CLOSE,
     NEXT,
@@ -382,12 +384,33 @@ class Sending:
             text = isinstance(self.message, str)
             self.message = changed.body.decode("utf-8", "surrogatepass") if text else changed.body
 
-    async def until_live(self) -> None:
-        """Wait until it may be sent for real; see `RecordedCall.until_live`."""
+    async def is_given(self) -> bool:
+        """Wait until it may be sent; whether it was answered, as recorded, in place of being sent.
+
+        Raises:
+            BaseException: what sending it raised.
+        """
         if self.call is not None:
             await self.call.until_live()
+        served = self._decided()
+        if served is None:
+            return False
+        if not self._is_answered(served):
+            await served.turn()
+        self._given(served)
+        return True
 
-    def decided(self) -> Served | None:
+    def is_given_here(self) -> bool:
+        """As `is_given`, for a thread."""
+        served = self._decided()
+        if served is None:
+            return False
+        if not self._is_answered(served):
+            served.wait()
+        self._given(served)
+        return True
+
+    def _decided(self) -> Served | None:
         """What was decided of it: the answer in place of sending it; None where `message` is sent."""
         if self.call is not None:
             self._served = self._served or self.call.served
@@ -406,22 +429,6 @@ class Sending:
     def failed(self, error: BaseException) -> None:
         """`error` kept it from going out."""
         self._talk.not_sent(self, error)
-
-    async def give(self, served: Served) -> None:
-        """Answer as recorded in place of sending it.
-
-        Raises:
-            BaseException: what sending it raised.
-        """
-        if not self._is_answered(served):
-            await served.turn()
-        self._given(served)
-
-    def give_here(self, served: Served) -> None:
-        """As `give`, for a thread."""
-        if not self._is_answered(served):
-            served.wait()
-        self._given(served)
 
     def _is_answered(self, served: Served) -> bool:
         """Whether the answer of a model is handed out, while the agent goes on."""
@@ -502,11 +509,13 @@ class Serving:
         self._pieces = _as_messages(served.pieces) if of_model else served.pieces
         self._position = 0
         self._is_over = False
+        self._left = threading.Event()
         self.is_done = False
 
     def leave(self) -> None:
         """The agent takes no more."""
         self._is_over = True
+        self._left.set()
         self._served.leave(self._position)
 
     async def run(self, may_read: Callable[[], Awaitable[object]]) -> None:
@@ -523,6 +532,8 @@ class Serving:
             if not (self._is_over or self._of_model):
                 await self._served.turn_after_all()
                 await self._served.turn(len(self._pieces))
+                if self._is_left_at_the_end:
+                    await asyncio.sleep(patience_s(self._served.call))
             self.is_done = True
             self._talk.used_up()
         except BaseException as error:
@@ -539,6 +550,8 @@ class Serving:
             if not (self._is_over or self._of_model):
                 self._served.wait_for_all()
                 self._served.wait(len(self._pieces))
+                if self._is_left_at_the_end:
+                    self._left.wait(patience_s(self._served.call))
             self.is_done = True
             self._talk.used_up()
         except BaseException as error:  # noqa: BLE001  it belongs where the agent waits, not in a thread of ours
@@ -552,6 +565,11 @@ class Serving:
         lost = ConnectionResetError(str(error))  # of the kind that its library expects of a connection
         lost.__cause__ = error
         self._talk.line.lose(lost)
+
+    @property
+    def _is_left_at_the_end(self) -> bool:
+        """Whether the agent left the connection when it was recorded, and so is to do it again."""
+        return bool(self._pieces) and self._pieces[-1].kind == "closed"
 
     def _upcoming(self) -> Iterator[int]:
         """The pieces that are handed out, by number. That the agent left was no event of the connection."""

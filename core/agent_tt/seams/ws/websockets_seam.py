@@ -178,7 +178,7 @@ def _send(original: _Function) -> _Function:
         sending = talk.begin(message, text=_said_text(*args, **options), can_wait=True)
         if sending is None:
             return await original(connection, message, *args, **options)
-        if await _is_given(sending):
+        if await sending.is_given():
             return None
         error = sending.cut()
         if error is not None:
@@ -194,15 +194,6 @@ def _send(original: _Function) -> _Function:
     return send
 
 
-async def _is_given(sending: Sending) -> bool:
-    """Wait until a message may be sent; whether it was answered, as recorded, in place of being sent."""
-    await sending.until_live()
-    served = sending.decided()
-    if served is not None:
-        await sending.give(served)
-    return served is not None
-
-
 async def _fragments(connection: Any, talk: Talk, message: Any) -> AsyncIterator[Any]:
     """The fragments of a message, each a message of its own to a recording."""
     pieces = message if isinstance(message, AsyncIterable) else _one_by_one(message)
@@ -210,7 +201,7 @@ async def _fragments(connection: Any, talk: Talk, message: Any) -> AsyncIterator
         sending = talk.begin(piece, text=None, can_wait=True) if isinstance(piece, _WHOLE) else None
         if sending is None:
             yield piece
-        elif not await _is_given(sending):
+        elif not await sending.is_given():
             error = sending.cut()
             if error is not None:
                 raise _lost(connection, sending, error)
@@ -298,7 +289,7 @@ def _send_here(original: _Function) -> _Function:
         sending = talk.begin(message, text=_said_text(*args, **options), can_wait=False)
         if sending is None:
             return original(connection, message, *args, **options)
-        if _is_given_here(sending):
+        if sending.is_given_here():
             return None
         error = sending.cut()
         if error is not None:
@@ -315,19 +306,12 @@ def _send_here(original: _Function) -> _Function:
     return send
 
 
-def _is_given_here(sending: Sending) -> bool:
-    served = sending.decided()
-    if served is not None:
-        sending.give_here(served)
-    return served is not None
-
-
 def _fragments_here(connection: Any, talk: Talk, message: Iterable[Any]) -> Iterator[Any]:
     for piece in message:
         sending = talk.begin(piece, text=None, can_wait=False) if isinstance(piece, _WHOLE) else None
         if sending is None:
             yield piece
-        elif not _is_given_here(sending):
+        elif not sending.is_given_here():
             error = sending.cut()
             if error is not None:
                 raise _lost(connection, sending, error)

@@ -22,6 +22,7 @@ from agent_tt.model import Problem
 from agent_tt.store.checking.verify_rows import verify_rows
 from agent_tt.store.file.schema_check import schema_problems
 from agent_tt.store.rows import columns, deliveries
+from agent_tt.store.tables.definitions import UNCLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,10 @@ __all__ = ["verify_file", "verify_run"]
 
 _NO_LIMIT: Final = 1 << 62
 _MOST_INTEGRITY_LINES: Final = 20
+_UNCLEAN: Final = (
+    "free pages, the log or the index of searches may still hold what was taken out:"
+    " say `agent-tt redact`, or `agent-tt drop`, again"
+)
 
 
 def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
@@ -48,6 +53,8 @@ def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
                 problems.append(Problem(None, None, f"SQLite: {line}"))
         problems += [Problem(None, None, what) for what in schema_problems(path)]
         problems += verify_rows(path)
+        if rows.query("SELECT 1 FROM meta WHERE key = ?", (UNCLEAN,)):
+            problems.append(Problem(None, None, _UNCLEAN))
         for (run,) in rows.query("SELECT run FROM runs ORDER BY run"):
             problems += _contents(log, lineage, run)
         problems += [Problem(None, None, what) for what in (*_ownerless(rows), *_unused_damage(rows, log))]

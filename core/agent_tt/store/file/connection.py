@@ -200,12 +200,16 @@ class Database(HistoryRows):
     def as_one(self) -> Iterator[Transaction]:
         """Everything that this thread writes while the block lasts is one transaction: all of it, or nothing.
 
-        What remembers rows beside the file (the writer of a run) must be thrown away where the block raises.
+        Within another such block it is a part of that. What remembers rows beside the file (the writer of a run) must
+        be thrown away where the block raises.
 
         Raises:
             As `transaction`.
         """
         with self.transaction() as tx:
+            if self.whole is not None:
+                yield tx
+                return
             self.whole, self.is_broken = tx, False
             try:
                 yield tx
@@ -272,8 +276,23 @@ class Database(HistoryRows):
                 _LOG.warning("%s could not be made smaller: %s", self.path, error)
             self._commits += 1
 
-    def _execute_at_once(self, statement: str) -> None:
-        """Executes a statement without waiting for anybody.
+    def purge(self) -> bool:
+        """Write the file anew and empty its log: no byte of what was deleted is left. Whether nobody was in the way.
+
+        A transaction like any other: after a kill the file is as it was.
+        """
+        with self.lock:
+            try:
+                self._execute_at_once("VACUUM")
+                ((busy, *_),) = self._execute_at_once("PRAGMA wal_checkpoint(TRUNCATE)")
+            except StoreBusy:
+                return False
+            finally:
+                self._commits += 1
+            return not busy
+
+    def _execute_at_once(self, statement: str) -> list[Row]:
+        """Executes a statement without waiting for anybody; give its rows.
 
         Raises:
             StoreBusy: somebody is in the way.
@@ -282,7 +301,7 @@ class Database(HistoryRows):
         with self.translated:
             connection.execute("PRAGMA busy_timeout = 0")
             try:
-                connection.execute(statement).fetchall()
+                return connection.execute(statement).fetchall()
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
 

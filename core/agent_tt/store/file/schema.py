@@ -68,6 +68,10 @@ decides. `form` is `json`, or `raw` for bytes that are not JSON.
 **Taken in.** `incomplete` in the `metadata` of `runs.meta` is `step`, the last one that was recorded, and `reason`, why
 nothing was after it. Keys `spill TOKEN` of `meta` name the spill files that were taken in; see `store.spill`.
 
+**Done once.** Keys `once DIGEST` of `meta` say which call was made for a key: JSON of `run`, `step`, `call`, and the
+process in `owner`; once the run is deleted `end`, `done` or `unknown`, in place of that; in `answer` a list of what a
+person says that it answered. `once key` tells the file beside the store that digests are keyed with: `store.done_keys`.
+
 **Origin.** `made_at` in `meta` says, in a way that only the user who made the file can tell, that they made it: see
 `store.file.provenance`. Without it, or on another machine, nothing that the file names is run unasked.
 
@@ -159,7 +163,8 @@ STATEMENTS: Final = (
 
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "meta": {
-        "key": "`format`, `created_by`, `gc_epoch`; `made_at`, see [who made a file](#who-made-a-file); `spill TOKEN`,"
+        "key": "`format`, `created_by`, `gc_epoch`; `unclean`, while free pages may hold what was taken out;"
+        " `made_at`, see [who made a file](#who-made-a-file); `spill TOKEN`,"
         " see [spill files](#spill-files)",
         "value": "the number of the format; the version that made the file; how often blobs were deleted; …",
     },

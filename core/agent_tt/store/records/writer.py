@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import StepNotFound
 from agent_tt.model import Call, Delivery, Run, Step, Usage
-from agent_tt.protocols import NO_STATE
+from agent_tt.protocols import NO_STATE, keys_unknown
 from agent_tt.questions import CallQuestion, Decision
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import Clock, current_owner, now_us
@@ -224,6 +224,10 @@ class RecordWriter:
             asked = Asked(question, owner)
             self._store.save(self._run_id, asked)
         return _OpenQuestion(self._store, asked)
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> NoReturn:  # noqa: ARG002  the shape of a RunWriter
+        """Refuse: stores that keep records keep no keys."""
+        raise keys_unknown(tool)
 
     # ---------------------------------------------------------------- the end
 

@@ -53,6 +53,12 @@ def waiting(store: Path) -> list[Waiting]:
     ]
 
 
+def files_of(store: Path) -> list[Path]:
+    """The files that lie beside a store, or elsewhere for it, also those that cannot be read."""
+    ours = [part.path for parts in _recordings(store) for part in parts]
+    return list(dict.fromkeys([*ours, *(path for path in find(store) if path.parent == store.parent)]))
+
+
 def take_in(path: Path, *, tokens: Collection[str] | None = None) -> list[Waiting]:
     """Take in what was written beside a store. Nothing is ever counted twice: the store keeps what it has taken in.
 

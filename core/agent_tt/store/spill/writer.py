@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.history.changes.change_detector import Shadow
-from agent_tt.protocols import NO_STATE
+from agent_tt.protocols import NO_STATE, keys_unknown
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import current_owner, now_us
 from agent_tt.store.spill import actions
@@ -134,6 +134,10 @@ class SpillWriter:
     def ask(self, step: int, call: int, new: NewQuestion) -> NoReturn:  # noqa: ARG002  the shape of a RunWriter
         """See `RunWriter`: nobody would find a question here."""
         raise StoreUnreadable("a question cannot be asked while the store cannot be written")
+
+    def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> NoReturn:  # noqa: ARG002  the shape of a RunWriter
+        """Refuse: see `NumberingWriter`."""
+        raise keys_unknown(tool)
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """See `RunWriter`."""

@@ -25,7 +25,11 @@ __all__ = [
     "TABLES",
     "TAGS",
     "TRACKS",
+    "UNCLEAN",
 ]
+
+UNCLEAN: Final = "unclean"
+"""Key of `meta` that is there while bytes of what was taken out of runs may still lie in the file."""
 
 RUNS: Final = Table(
     "runs",

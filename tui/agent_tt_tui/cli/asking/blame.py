@@ -8,6 +8,7 @@ import click
 
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
+from agent_tt_tui.cli.wording import say_unkept
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
     with options.source(run) as source:
         found, at = find_place(source, run, step)
         number = source.step_count(found.id) if at is None else at
+        say_unkept(source, found, number)
         blame = blame_value(source, found.id, path, number, limit=limit)
     if options.as_json:
         write_json(blame.to_json())

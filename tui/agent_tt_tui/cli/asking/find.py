@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
 _MOST_UNREAD: Final = 3
+_MOST_NAMED: Final = 100
 _SHARES = 100
 _STEP, _WHERE, _RUN, _GAPS = 5, 26, 18, 4
 
@@ -96,13 +97,18 @@ def command(
                 }
             )
         else:
-            names = (
-                {} if ids is not None and len(ids) == 1 else {run.id: run.name for run in source.runs(archived=True)}
-            )
+            names = {} if ids is not None and len(ids) == 1 else _names(source, {hit.run for hit in found.hits})
             _print(options.terminal(), found, names, text, unread)
     if found.searched < 1:
         return INTERRUPTED
     return 0 if found.hits else 1
+
+
+def _names(source: RunSource, runs: set[str]) -> dict[str, str]:
+    """What some runs are called, by their ids; asked one by one where they are few: there may be many others."""
+    if len(runs) > _MOST_NAMED:
+        return {run.id: run.name for run in source.runs(archived=True)}
+    return {run: source.run(run).name for run in runs}
 
 
 def _runs_and_text(

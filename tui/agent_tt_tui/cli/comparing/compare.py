@@ -19,7 +19,7 @@ from agent_tt_tui.cli.comparing.lanes_text import print_lanes
 from agent_tt_tui.cli.comparing.named import opened
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
-from agent_tt_tui.cli.wording import run_line, status_cell, told
+from agent_tt_tui.cli.wording import print_hoped, run_line, status_cell, told
 from agent_tt_tui.format import counted
 from agent_tt_tui.text import cut_start, fit, width
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.comparing.named import Named
+    from agent_tt_tui.cli.shapes import Shape
 
 _MOST_ROWS = 20
 """Rows of what differs between the final states."""
@@ -84,7 +85,8 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
              reasons: [{kind, text, a, b, where, old, new}],
              lanes: [{a, b, same, different, only_a, only_b, diverged_at,
              rejoined_at, outcome_a, outcome_b, final_changes, …}],
-             outcome_a, outcome_b, difference, final_changes, …}
+             outcome_a, outcome_b, difference, final_changes, …}, and of forks with
+             --expect expect_a, expect_b: {expression, came, why}
     --json of a table: {base, rows: [{run, name, changed, diverged_at, because,
              rejoined_at, only_base, only_run, final_changes, letter,
              outcome, difference, effects, error, …}], answers}
@@ -97,7 +99,7 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
     with opened(options, runs) as (a, b):
         comparison = compare_runs(a.source, a.source.run(a.text), b.source, b.source.run(b.text))
         if options.as_json:
-            write_json(comparison.to_json())
+            write_json({**comparison.to_json(), **_hoped_shape((a, b), comparison)})
         else:
             _print(options.terminal(), (a, b), comparison)
     if comparison.differs:
@@ -106,6 +108,7 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
 
 
 def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -> None:
+    from agent_tt.querying.expecting import hoped_of
 
     for run, each in zip((comparison.a, comparison.b), named, strict=True):
         run_line(terminal, run)
@@ -119,7 +122,18 @@ def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -
     terminal.line()
     _print_outcomes(terminal, comparison)
     _print_effects(terminal, comparison)
+    for side, each, run in zip("AB", named, (comparison.a, comparison.b), strict=True):
+        print_hoped(terminal, hoped_of(each.source, run), side)
     _print_final(terminal, comparison, named)
+
+
+def _hoped_shape(named: Sequence[Named], comparison: Comparison) -> Shape:
+    """`{expect_a, expect_b}`, each of a fork with --expect alone."""
+    from agent_tt.querying.expecting import hoped_of
+
+    runs = zip(("expect_a", "expect_b"), named, (comparison.a, comparison.b), strict=True)
+    known = {key: hoped_of(each.source, run) for key, each, run in runs}
+    return {key: hoped.to_json() for key, hoped in known.items() if hoped is not None}
 
 
 def _print_final(terminal: Terminal, comparison: Comparison, named: Sequence[Named]) -> None:

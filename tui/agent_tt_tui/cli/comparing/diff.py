@@ -11,6 +11,7 @@ from agent_tt_tui.cli.changes import print_rows
 from agent_tt_tui.cli.comparing.named import opened
 from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, find_place, write_json
 from agent_tt_tui.cli.terminal import Cell, Terminal
+from agent_tt_tui.cli.wording import say_unkept
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -151,6 +152,7 @@ def _states(options: Options, checkpoints: tuple[str, ...]) -> tuple[tuple[str, 
                 run, step = find_checkpoint(each.source, each.text)
             else:
                 run, step = _of_one_run(each.source, each.text, steps, at)
+            say_unkept(each.source, run, step)
             found.append((f"{each.called(run.name)}@{step}", each.source.state(run.id, step)))
     (name_a, a), (name_b, b) = found
     return (name_a, name_b), (a, b)

@@ -5,7 +5,9 @@
 | `rename`, `note`, `tag`, `meta` | what people write down about runs |
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
 | `du`, `prune`, `prune_runs` | what fills a file; making a LangGraph database, or a store, smaller |
+| `drop` | steps whose states are not kept any more |
 | `importing` | copying threads of a LangGraph database into a store |
-| `redact` | what redaction would take out of a run or a file |
+| `originals` | what marks of personal data stand for, with the key of the vault |
+| `redact` | what redaction would take out of a run or a file, and taking it out of runs |
 | `verify` | finding what is damaged |
 """

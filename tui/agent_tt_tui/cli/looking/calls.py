@@ -8,6 +8,7 @@ from agent_tt.codec.text import pretty, summary
 from agent_tt_tui.cli.terminal import Cell, facts
 from agent_tt_tui.cli.wording import pending_words
 from agent_tt_tui.format import cost
+from agent_tt_tui.viewmodel.calls.decided import once_words
 from agent_tt_tui.viewmodel.calls.messages import message_of
 from agent_tt_tui.viewmodel.calls.provider_call import provider_call, tool_line
 
@@ -48,6 +49,9 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
         _print_answer(terminal, call, sent)
     elif call.status == "ok":
         _print_value(terminal, "came back", call.result)
+    again = once_words(call)
+    if again is not None:
+        terminal.line(_label(""), Cell(terminal.safe(again), "muted"))
     if call.status == "pending":
         terminal.line(_label("came back"), Cell(pending_words(call, is_running=is_running), "changed"))
     if call.error is not None:

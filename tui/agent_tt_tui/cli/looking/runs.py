@@ -9,14 +9,15 @@ import click
 
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
-from agent_tt_tui.cli.shapes import run_shape
+from agent_tt_tui.cli.shapes import Shape, run_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
-from agent_tt_tui.cli.wording import branch, marks_of, no_runs, status_cell
+from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.model import Run
+    from agent_tt.querying.expecting import Hoped
 
 
 @click.command()
@@ -27,28 +28,37 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
     """List recorded runs, newest first.
 
     \b
-    --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}]
+    --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}], of a
+             fork with --expect also expect: {expression, came, why}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.querying.expecting import hoped_of
+
     with options.source() as source:
         runs = source.runs(archived=archived, limit=limit)
         hidden = not runs and bool(source.runs(archived=True, limit=1))
+        hoped = {run.id: found for run in runs if (found := hoped_of(source, run)) is not None}
         place = source.path
     if options.as_json:
-        write_json([run_shape(run) for run in runs])
+        write_json([_shape(run, hoped.get(run.id)) for run in runs])
         return
     terminal = options.terminal()
     if not runs:
         terminal.line(no_runs(terminal, place, hidden=hidden))
         return
-    _print_runs(terminal, runs)
+    _print_runs(terminal, runs, hoped)
 
 
-def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
+def _shape(run: Run, hoped: Hoped | None) -> Shape:
+    return run_shape(run) | ({} if hoped is None else {"expect": hoped.to_json()})
+
+
+def _print_runs(terminal: Terminal, runs: Sequence[Run], hoped: Mapping[str, Hoped]) -> None:
     from agent_tt_tui.viewmodel.runs.runtree import run_rows
 
     columns = (
         Column("RUN", flexible=True),
         Column("STATUS"),
+        *([Column("HOPED FOR")] if hoped else []),
         Column("STEPS", "right"),
         Column("TOKENS", "right"),
         Column("COST", "right"),
@@ -64,6 +74,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
             [
                 Cell(branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs), "strong"),
                 status_cell(run.status, terminal.glyphs),
+                *([hoped_cell(hoped[run.id].came, terminal) if run.id in hoped else Cell("")] if hoped else []),
                 Cell(shown.count(run.steps)),
                 Cell("" if tokens is None else shown.count(tokens)),
                 Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),

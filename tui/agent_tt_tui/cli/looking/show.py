@@ -14,7 +14,7 @@ from agent_tt_tui.cli.marks import labels_shape, notes_shape
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.shapes import asked_shape, input_shape, run_shape, step_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
-from agent_tt_tui.cli.wording import run_line, step_cells
+from agent_tt_tui.cli.wording import print_hoped, run_line, step_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,8 +44,9 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
     --json: {run: {…as in runs}, steps: [{step, id, name, agent, status, started,
              duration_ms, calls, error, …}], notes: [{id, step, text, created}],
              labels: [{step, name, metadata}], unrecorded: [{step, call, name, args,
-             result}]}, a call being {kind, name, effect, lane, args, result, error,
-             duration_ms, …}; unrecorded has the tools that model call `call` asked for
+             result}], expect: {expression, came, why} of a fork with --expect},
+             a call being {kind, name, effect, lane, args, result, error, duration_ms, …};
+             unrecorded has the tools that model call `call` asked for
              and that only the conversation shows; result is null where it does not
     --json with STEP: that step, `state`, and `unrecorded` of the step
     --json --effects: {run, effects: [{step, call, where, lane, kind, name, effect,
@@ -92,6 +93,7 @@ def _show_effects(options: Options, source: RunSource, run: Run) -> None:
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.comparing.steps.asked_tools import read_asked_tools
+    from agent_tt.querying.expecting import hoped_of
     from agent_tt.replaying.tape.repeats import place_of, repeated
 
     steps = source.steps(run.id)
@@ -99,11 +101,14 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
         shapes = [step_shape(step, _calls(source, run, step)) for step in steps]
         written = {"notes": notes_shape(source.notes(run.id)), "labels": labels_shape(source.labels(run.id))}
         unrecorded: list[Wire] = [asked_shape(each) for each in read_asked_tools(source, run).times]
-        write_json({"run": run_shape(run), "steps": list(shapes), **written, "unrecorded": unrecorded})
+        hoped = hoped_of(source, run)
+        expect = {} if hoped is None else {"expect": hoped.to_json()}
+        write_json({"run": run_shape(run), "steps": list(shapes), **written, "unrecorded": unrecorded, **expect})
         return
 
     terminal = options.terminal()
     run_line(terminal, run)
+    print_hoped(terminal, hoped_of(source, run))
     _print_marks(terminal, source, run)
     columns = (
         Column("", "right"),

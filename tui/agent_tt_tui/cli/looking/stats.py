@@ -54,7 +54,7 @@ def command(
     \b
     agent-tt stats --since 30d
     agent-tt stats --by tool --agent refund_loop.py:main
-    --json: {runs, statuses, success_rate, forks, steps, tokens_in, tokens_out, cost_usd, unpriced_calls,
+    --json: {runs, statuses, success_rate, sampled_out, forks, steps, tokens_in, tokens_out, cost_usd, unpriced_calls,
              took: {count, total_ms, median_ms, p95_ms, longest_ms},
              checkpoints: {taken, failed, success_rate},
              replays: {replays, verdicts, success_rate, divergence_rate, took},
@@ -121,11 +121,14 @@ def _print(
             [
                 status_cell(status, terminal.glyphs),
                 Cell(shown.count(count)),
-                Cell(_percent(count / group.runs), "muted"),
+                Cell(shown.percent(count / group.runs), "muted"),
             ]
             for status, count in sorted(group.statuses.items(), key=lambda item: -item[1])
         ],
     )
+    if group.sampled_out:
+        told = f"{counted(group.sampled_out, 'more run')} succeeded and {'was' if group.sampled_out == 1 else 'were'}"
+        terminal.line(Cell(f"{told} sampled out: they count in rates of success, and nowhere else", "muted"))
     for label, said in _facts(whole, dot):
         terminal.line(Cell(f"{label:<13}", "muted"), said)
     for by, run_groups in runs.items():
@@ -183,7 +186,7 @@ def _print_groups(terminal: Terminal, by: str, groups: Sequence[RunGroup], growt
         [
             Cell(group.name or ("no tag" if by == "tag" else _UNKNOWN), "muted" if group.name is None else "strong"),
             Cell(shown.count(group.runs)),
-            Cell("" if group.success_rate is None else _percent(group.success_rate)),
+            Cell("" if group.success_rate is None else shown.percent(group.success_rate)),
             Cell(shown.count(group.steps)),
             Cell(_count_tokens(group.usage)),
             Cell(_cost(group.usage) or ""),
@@ -244,21 +247,15 @@ def _print_steps(
             Cell(step.name, "strong"),
             Cell(f"{step.run_name}@{step.step}", "muted"),
             Cell(amount(step)),
-            Cell("" if step.share is None else _percent(step.share), "muted"),
+            Cell("" if step.share is None else shown.percent(step.share), "muted"),
         ]
         for step in steps
     ]
     _print_table(terminal, columns, rows, 0)
 
 
-def _percent(part: float) -> str:
-    """A part in whole percents; only what is all or nothing is called so."""
-    percent = round(part * 100)
-    return f"{min(percent, 99) if 0.5 <= part < 1 else max(percent, 1) if part else 0} %"
-
-
 def _rate(word: str, part: float | None) -> str | None:
-    return None if part is None else f"{_percent(part)} {word}"
+    return None if part is None else f"{shown.percent(part)} {word}"
 
 
 def _spread(spread: Spread, dot: str) -> str:
@@ -340,6 +337,7 @@ def _group_shape(group: RunGroup) -> dict[str, Wire]:
         "runs": group.runs,
         "statuses": _counts(group.statuses),
         "success_rate": group.success_rate,
+        "sampled_out": group.sampled_out,
         "steps": group.steps,
         **_usage_shape(group.usage),
         "took": _spread_shape(group.took),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import signal
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt_tui.cli.effects import effects_shape, print_summary, unrecorded_tools
 from agent_tt_tui.cli.options import write_json
 from agent_tt_tui.cli.running.questions import answer_waiting
 from agent_tt_tui.cli.shapes import Shape, run_shape
 from agent_tt_tui.cli.terminal import Cell, Terminal
-from agent_tt_tui.cli.wording import run_line, step_line
+from agent_tt_tui.cli.wording import print_hoped, run_line, step_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.expecting import Hoped
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.options import Options
 
@@ -78,27 +79,34 @@ def _did(source: RunSource, run: Run) -> Shape:
     return {**{name: ledger[name] for name in ("effects", "held_back", "unrecorded")}, "notes": notes}
 
 
-def tell_end(options: Options, handle: RunHandle, *, effects: bool) -> bool:
-    """Write the run as it is now that its agent has ended, on request with what it did to the world.
+class End(NamedTuple):
+    """How a run ended that was told: whether it has edits that nothing came of, and what was hoped of it."""
 
-    Returns:
-        Whether it has edits that nothing came of.
+    is_without_effect: bool
+    hoped: Hoped | None
+
+
+def tell_end(options: Options, handle: RunHandle, *, effects: bool) -> End:
+    """Write the run as it is now that its agent has ended, on request with what it did to the world.
 
     Raises:
         AgentTTError: what the agent failed with.
     """
     from agent_tt.comparing.runs.without_effect import edits_without_effect
+    from agent_tt.querying.expecting import hoped_of
     from agent_tt.sources import open_source
 
     handle.wait()
     with closing(open_source(handle.store)) as source:
         run = source.run(handle.run_id)
         unmade = edits_without_effect(run) if effects else ()
+        hoped = hoped_of(source, run) if effects else None
         if options.as_json:
             shape = run_shape(run)
             if effects:
                 shape |= _did(source, run)
                 shape["edits_without_effect"] = [each.to_json() for each in unmade]
+                shape["expect"] = None if hoped is None else hoped.to_json()
             write_json(shape)
         else:
             terminal = options.terminal()
@@ -106,10 +114,11 @@ def tell_end(options: Options, handle: RunHandle, *, effects: bool) -> bool:
             for each in unmade:
                 where = each.edit.where or "the whole state"
                 terminal.line(Cell("no effect  ", "failed"), terminal.safe(f"{where}: {each.reason}"))
+            print_hoped(terminal, hoped)
             if effects:
                 print_summary(options.terminal(), source, run)
     handle.result()
-    return bool(unmade)
+    return End(bool(unmade), hoped)
 
 
 @contextmanager

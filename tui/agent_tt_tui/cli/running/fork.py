@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _ROLES: Final[dict[str, Role]] = {"live": "well", "deny": "failed", "ask": "running"}
+_UNKNOWN: Final = 2
 _LONGEST: Final = 40
 """Columns of a policy."""
 
@@ -47,6 +48,7 @@ _LONGEST: Final = 40
 @policy_options
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @terms_options
+@click.option("--expect", metavar="EXPRESSION", help="What you hope for after its last step; kept, and judged.")
 @click.option("--hold", is_flag=True, help="Do not ask here: calls to approve wait for `agent-tt answer`.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where an edit had no effect.")
 @click.option("--detach", is_flag=True, help="Let it run on by itself, and write only which run it fills.")
@@ -74,6 +76,9 @@ def command(
     because its code has changed: fork an earlier step, or --accept-changes; and with --strict where nothing came of an
     edit, which is told in any case.
 
+    What you --expect is kept with the run, and asked of its last step: exit code 1 where it did not come, 2 where that
+    is not known.
+
     It ends with this command, however that ends, unless it is told to --detach: `agent-tt stop` ends it then, and what
     it asks waits for `agent-tt answer`.
 
@@ -86,12 +91,14 @@ def command(
     agent-tt fork trip-planner --result '6.items[0].price=20'
     agent-tt fork trip-planner --at 2 --policy book_hotel=ask --policy '*read=recorded'
     agent-tt fork trip-planner --answer 3='Book it.' --param temperature=0
+    agent-tt fork refund-loop --at 1 --agent refund_loop.py:main_v2 --expect 'attempts <= 1'
     agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
     agent-tt fork trip-planner --at 2 --break 'state.budget < 0' --break 'tool == "book_hotel"'
     --json: the new run, as in `runs`, with effects, held_back and unrecorded, as in `show --effects`,
-            notes: [text] and edits_without_effect: [{target, path, step, call, reason}];
+            notes: [text], edits_without_effect: [{target, path, step, call, reason}] and
+            expect: {expression, came, why} or null, came being true, false, or null for unknown;
             with --dry-run {run, step, name, by, entry, file, line, function, way_back_in,
-            edits, boundary, unheld: [name], expected, terms, problems}, and of a thread of LangGraph
+            edits, boundary, unheld: [name], expected, terms, expect, problems}, and of a thread of LangGraph
             graph: {copied_from, next: [node], next_after_edit: [node], unknown}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.forking.plan import plan_fork
@@ -122,8 +129,10 @@ def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool, strict: 
     with stopped_as_by_ctrl_c(), start_fork(plan, asked=asked) as handle:
         if not options.as_json:
             _follow(options.terminal(), plan, handle, asks=asks)
-        is_without_effect = tell_end(options, handle, effects=True)
-    return 1 if strict and is_without_effect else 0
+        end = tell_end(options, handle, effects=True)
+    if (strict and end.is_without_effect) or (end.hoped is not None and end.hoped.came == "did not come"):
+        return 1
+    return _UNKNOWN if end.hoped is not None and end.hoped.came == "unknown" else 0
 
 
 def _follow(terminal: Terminal, plan: ForkPlan, handle: RunHandle, *, asks: bool) -> None:
@@ -164,6 +173,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
         *_graph_rows(plan),
         *plan.terms.rows(),
         ("expected", _expected(plan.expected)),
+        *([] if plan.expect is None else [("hoped for", plan.expect)]),
         *(("note", problem) for problem in plan.problems),
         *(("note", f"it does not start unless {row.name} is allowed: {_what_is_known(row)}") for row in plan.unheld),
     ]
@@ -183,7 +193,8 @@ def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
     rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
     after, unknown = _next_after_edit(plan)
     edited = f"not known: {unknown}" if unknown else "" if after is None else _nodes(after)
-    return [*rows, ("next", _nodes(plan.goes_on_with) + (f"; once the state is edited {edited}" if edited else ""))]
+    following = "unknown: the database does not tell" if plan.is_next_unknown else _nodes(plan.goes_on_with)
+    return [*rows, ("next", following + (f"; once the state is edited {edited}" if edited else ""))]
 
 
 def _graph_shape(plan: ForkPlan) -> Shape:
@@ -194,7 +205,7 @@ def _graph_shape(plan: ForkPlan) -> Shape:
     return {
         "graph": {
             "copied_from": None if plan.copied_from is None else str(plan.copied_from),
-            "next": [*plan.goes_on_with],
+            "next": None if plan.is_next_unknown else [*plan.goes_on_with],
             "next_after_edit": None if after is None else [*after],
             "unknown": unknown or None,
         }

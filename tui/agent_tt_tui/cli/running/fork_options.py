@@ -124,6 +124,12 @@ terms_options = with_options(
         type=click.Path(path_type=Path, dir_okay=False),
         help="Answer model calls from this list of answers, in order.",
     ),
+    click.option(
+        "--with-originals",
+        "originals",
+        is_flag=True,
+        help="Give the agent what marks of personal data stand for, out of the vault.",
+    ),
     click.option("--seed", type=int, default=None, metavar="N", help="Varies the answers of --executor mock."),
 )
 """Who runs the fork, what it is told, and how far it may go."""
@@ -139,6 +145,7 @@ _TERMS: Final = (
     "breaks",
     "script",
     "seed",
+    "originals",
 )
 
 
@@ -176,7 +183,7 @@ def _request(params: dict[str, Any]) -> ForkRequest:
         policy=policy,
         effects=dict(map(_effect, params.pop("effects", ()))),
         terms=terms_from(**{name: params.pop(name) for name in _TERMS if name in params}),
-        **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes") if name in params},
+        **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes", "expect") if name in params},
     )
 
 

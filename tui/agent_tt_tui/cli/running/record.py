@@ -8,34 +8,43 @@ from typing import TYPE_CHECKING, Literal, cast
 import click
 
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.options import Options, common_options
+from agent_tt_tui.cli.options import Options, common_options, with_options
 from agent_tt_tui.cli.shapes import run_shape
 from agent_tt_tui.cli.terminal import Terminal
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_tt.launching.command import Recorded
     from agent_tt.launching.settings import OutsideEffect
     from agent_tt.model import Run
     from agent_tt.patching.kinds import PatchKind
 
 
+call_options = with_options(
+    click.option(
+        "--call",
+        "calls",
+        multiple=True,
+        metavar="PATH=EFFECT",
+        help="Record the calls of a function, by dotted path; EFFECT is read, write or llm.",
+    ),
+    click.option(
+        "--patch",
+        default="",
+        metavar="KINDS",
+        help="Record these values too, in the program's own modules: clock, random, ids, env, or all; several with"
+        " commas.",
+    ),
+)
+"""What is recorded beside what is always; see `named_calls` and `patch_kinds`."""
+
+
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND...")
 @click.option("--name", default="", help="Name of the run, instead of the script's.")
-@click.option(
-    "--call",
-    "calls",
-    multiple=True,
-    metavar="PATH=EFFECT",
-    help="Record the calls of a function, by dotted path; EFFECT is read, write or llm.",
-)
-@click.option(
-    "--patch",
-    default="",
-    metavar="KINDS",
-    help="Record these values too, in the program's own modules: clock, random, ids, env, or all; several with commas.",
-)
+@call_options
 @click.option(
     "--checkpoints",
     metavar="RULES",
@@ -73,13 +82,13 @@ def command(
     from agent_tt.store.file.locate import writable_store_path
 
     config = load()
-    named = {**config.calls, **dict(_call(text) for text in calls)}
+    named = {**config.calls, **named_calls(calls)}
     recorded = record_command(
         command,
         store=writable_store_path(options.store),
         name=name,
         calls=named,
-        patch=_kinds(patch),
+        patch=patch_kinds(patch),
         checkpoints=checkpoints or config.checkpoints or "all",
         on_store_error=on_store_error or config.on_store_error or "continue",
     )
@@ -94,6 +103,15 @@ def command(
     raise recorded.problem
 
 
+def named_calls(texts: Iterable[str]) -> dict[str, OutsideEffect]:
+    """The functions that `--call` names, with what they do.
+
+    Raises:
+        BadParameter: One of the texts says something else.
+    """
+    return dict(map(_call, texts))
+
+
 def _call(text: str) -> tuple[str, OutsideEffect]:
     path, equals, effect = text.rpartition("=")
     if not equals or effect not in ("read", "write", "llm"):
@@ -101,7 +119,12 @@ def _call(text: str) -> tuple[str, OutsideEffect]:
     return path, cast("OutsideEffect", effect)
 
 
-def _kinds(text: str) -> tuple[PatchKind, ...]:
+def patch_kinds(text: str) -> tuple[PatchKind, ...]:
+    """What `--patch` names.
+
+    Raises:
+        BadParameter: One of the words is no kind.
+    """
     from agent_tt.patching.kinds import KINDS
 
     named = tuple(word.strip() for word in text.split(",") if word.strip())

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import AgentTTError, NotFound
+from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, write_json
-from agent_tt_tui.cli.running.golden import FOLDER, mark
-from agent_tt_tui.cli.terminal import Cell, Terminal
+from agent_tt_tui.cli.running.golden_text import result_line, tell_result
+from agent_tt_tui.cli.running.recorded import recorded_options
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -23,19 +24,32 @@ _UNKNOWN: Final = 2
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give an agent up after this long.")
+@click.option("--live", is_flag=True, help="Make the calls for real that a golden names, where the policy lets them.")
+@click.option("--judge", is_flag=True, help="Ask the models that rules name what they make of an answer.")
 @common_options
-def command(options: Options, paths: tuple[Path, ...], timeout: float | None) -> int:
+@recorded_options
+def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *, live: bool, judge: bool) -> int:
     """Run the goldens in PATHS, else in tests/agents: each agent as it is now, offline, with the recorded answers.
 
-    A request that has no recording is never answered: there the golden fails. It runs the code that the goldens name,
-    as any test does. The runs that come are kept in tests.db beside the project's store, or in --store.
+    A request that has no recording is never answered: there the golden fails. It runs the code and the commands that
+    the goldens name, as any test does. The runs that come are kept in tests.db beside the project's store, or in
+    --store. Without --judge a rule that asks a model is not judged, which is said, and the others decide.
 
     Exit code 0 when all passed, 1 when one failed, else 2 when one could not be run or judged.
 
+    With --recorded what is named are recorded runs: by name, name with *, or a question about the last step, else all.
+    Each is replayed with the code as it is now, or forked from its input with --fork, and said to be better, equal or
+    worse than it was. Forks among them are left out. Exit code 1 when one is worse, else 2 when of one that is unknown.
+
     \b
     agent-tt test tests/agents
-    --json: {passed, failed, unknown, goldens: [{name, file, outcome, first, new_request, problem,
-            rules, store, kept, now, compare}]}
+    agent-tt test --recorded 'refund-*' --expect 'attempts <= 1'
+    agent-tt test --recorded --fork --agent refund_loop.py:main_v2
+    --json: {passed, failed, unknown, goldens: [{name, file, outcome, first, remarks, new_request, problem,
+            rules, tries, live, store, kept, now, compare}]}
+    --json --recorded: {mode, better, equal, worse, unknown, left_out: {forks, running}, stopped,
+            runs: [{run, name, verdict, because, new_run, then, now, difference, compare}],
+            answers: [{letter, count, text, failed}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.golden.golden_file import find_goldens, read_golden
     from agent_tt.golden.running import run_golden
@@ -58,13 +72,15 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None) ->
             unread.append((path, error.message))
             counts["unknown"] += 1
             if not options.as_json:
-                _line(terminal, "unknown", path.stem, f"could not run: {error.message}")
+                result_line(terminal, "unknown", path.stem, f"could not run: {error.message}")
             continue
-        result = run_golden(golden, store=store, timeout=timeout)
+        result = run_golden(
+            golden, store=store, timeout=timeout, live="named" if live else "nothing", asks_judges=judge
+        )
         results.append(result)
         counts[result.outcome] += 1
         if not options.as_json:
-            _tell(terminal, result)
+            tell_result(terminal, result)
     if options.as_json:
         problems: list[Wire] = [
             {"name": path.stem, "file": str(path), "outcome": "unknown", "first": said, "problem": said}
@@ -83,16 +99,3 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None) ->
         words: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "unknown": "could not be run or judged"}
         terminal.line(", ".join(f"{number} {words[outcome]}" for outcome, number in counts.items() if number))
     return _FAILED if counts["failed"] else _UNKNOWN if counts["unknown"] else 0
-
-
-def _tell(terminal: Terminal, result: GoldenResult) -> None:
-    _line(terminal, result.outcome, result.golden.name, result.first)
-    if result.outcome == "passed":
-        return
-    for line in result.lines()[1:]:
-        terminal.line("  ", line[: len(line) - len(line.lstrip())], terminal.safe(line.lstrip()))
-
-
-def _line(terminal: Terminal, outcome: Outcome, name: str, said: str) -> None:
-    words = ("  ", terminal.safe(said)) if said else ()
-    terminal.line(mark(terminal, outcome), "  ", Cell(terminal.safe(name), "strong"), *words)

@@ -3,5 +3,6 @@
 | module | does |
 |---|---|
 | `sweep` | the command and its options |
+| `faults` | `--faults`: wrong answers of tools |
 | `sweep_text`, `sweep_shapes` | what came out, for people and for programs |
 """

@@ -12,6 +12,7 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, fin
 from agent_tt_tui.cli.running.following import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.running.fork_options import effect_option, takes_request
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
+from agent_tt_tui.cli.sweeping.faults import faults_option
 from agent_tt_tui.cli.sweeping.sweep_shapes import matrix_shape, sweep_plan_shape, sweep_shape
 from agent_tt_tui.cli.sweeping.sweep_text import Progress, print_beginning, print_list, print_matrix, print_plan
 
@@ -95,6 +96,7 @@ def _axis(kind: str, text: str) -> Axis:
 @click.option("--list", "listed", is_flag=True, help="List sweeps; of RUN, where it is named.")
 @trust_option
 @common_options
+@faults_option
 @takes_request
 def command(
     options: Options,
@@ -118,6 +120,10 @@ def command(
 ) -> None:
     """Fork RUN after STEP (also RUN@STEP) with every combination of values, --samples times each; then count results.
 
+    With --faults nothing is varied but the answers of tools: each in turn is nothing, an error, cut, stale or foreign,
+    writes are held, and what the agent notices is told from what it passes on. Exit code 1 where it passes one on,
+    else 2 where of one nobody knows.
+
     Each combination is a cell of a matrix, each of its runs a fork `RUN/sweep-N/CELL.SAMPLE`. An option with one value
     holds for all runs. Values are separated by commas outside of JSON. Ctrl-C stops what is under way; --resume goes on
     with what has no outcome yet. Runs that fail are outcomes too: exit code 0 says that each run has one.
@@ -127,10 +133,13 @@ def command(
     agent-tt sweep refund-loop --at 1 --agent refund_loop.py:main,refund_loop.py:main_v2
     agent-tt sweep trip-planner --at 2 --set 'trip.destination="Oslo","Rome"' --dry-run
     agent-tt sweep trip-planner --at 2 --param temperature=0,1 --outcome 'budget < 0'
+    agent-tt sweep trip-planner --faults --dry-run
     agent-tt sweep --resume refund-loop/sweep-1
     --json: {sweep, axes, cells: [{cell, values, samples: [{sample, status, run, steps, …}],
             succeeded: {count, runs, share, low, high}, …}], total, pooled};
-            with --dry-run {run, step, cells, runs, expected, …}, with --list [{…sweep}]
+            with --dry-run {run, step, cells, runs, expected, …}, with --list [{…sweep}];
+            with --faults {run, name, noticed, passed_on, unknown, stopped, faults: [{tool, step,
+            call, fault, answer, reaction, how, fork}]}, with --dry-run only what would be tried
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     chosen = [name for name, said in (("--resume", resume), ("--show", show), ("--list", listed)) if said]
     if len(chosen) > 1:

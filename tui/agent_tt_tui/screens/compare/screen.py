@@ -18,6 +18,7 @@ from agent_tt_tui.keymaps import COMPARE
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_control import RunControl
 from agent_tt_tui.viewmodel.runs.comparison import CompareView, read_comparison
@@ -67,7 +68,11 @@ class CompareScreen(CommandScreen[None]):
         """
         super().__init__()
         self._control = RunControl(self, self.shown_runs, self.source_of)
-        self.features = (self._control, Approvals(self, self._watched, self._show_waiting, opens_by_itself=True))
+        self.features = (
+            self._control,
+            Approvals(self, self._watched, self._show_waiting, opens_by_itself=True),
+            Goldens(self, lambda: self._sides[1]),
+        )
         self._sides = ((source_a, run_a), (source_b, run_b))
         self._handle = handle
         self._view: CompareView | None = None

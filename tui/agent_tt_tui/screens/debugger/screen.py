@@ -26,6 +26,7 @@ from agent_tt_tui.screens.debugger.panes import Panes
 from agent_tt_tui.screens.debugger.past_reading import PastReading
 from agent_tt_tui.screens.debugger.time import Time
 from agent_tt_tui.screens.debugger.watch_reading import WatchReading
+from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_again import RunAgain
 from agent_tt_tui.screens.running.run_control import RunControl
@@ -109,6 +110,7 @@ class DebuggerScreen(CommandScreen[None]):
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),
             self.approvals,
+            Goldens(self, lambda: (source, self.model.run)),
         )
 
     def compose(self) -> ComposeResult:

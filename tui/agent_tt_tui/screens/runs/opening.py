@@ -1,4 +1,4 @@
-"""From the list of runs to one of them: the debugger, a search in all of them, and adding a run."""
+"""From the list of runs to one of them: the debugger, a search in all of them, statistics, and adding a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Opening(Feature):
     """Opens runs; it is told which replays were made of them."""
 
-    COMMANDS = frozenset({"runs.search", "runs.add"})
+    COMMANDS = frozenset({"runs.search", "runs.add", "stats.open"})
 
     def __init__(self, screen: CommandScreen[None], listing: Listing, replays: dict[str, Replayed]) -> None:
         """Initialise the feature.
@@ -56,6 +56,12 @@ class Opening(Feature):
         from agent_tt_tui.screens.runs.find_all import FindAllScreen
 
         self._screen.app.push_screen(FindAllScreen(self._listing.source, self._debugger))
+
+    def action_statistics(self) -> None:
+        """Show what can be counted over all runs."""
+        from agent_tt_tui.screens.statistics.screen import StatisticsScreen
+
+        self._screen.app.push_screen(StatisticsScreen(self._listing.source))
 
     @hears(Input.Changed)
     def _on_input_changed(self, event: Input.Changed) -> None:

@@ -10,6 +10,7 @@ from textual.widgets import Input
 from agent_tt_tui.chrome import HeaderRow, HeaderState
 from agent_tt_tui.keymaps import RUNS
 from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_again import RunAgain
 from agent_tt_tui.screens.running.run_control import RunControl
@@ -69,6 +70,7 @@ class RunsScreen(CommandScreen[None]):
             RunAgain(self, self.opening, replays),
             RunControl(self, self.shown_runs, lambda _: source),
             Approvals(self, self._watched, self._show_waiting),
+            Goldens(self, self._run_to_keep),
         )
 
     def compose(self) -> ComposeResult:
@@ -105,6 +107,10 @@ class RunsScreen(CommandScreen[None]):
         """The run under the cursor."""
         run = self.listing.run_under_cursor
         return [run] if run is not None else []
+
+    def _run_to_keep(self) -> tuple[RunSource, Run] | None:
+        run = self.listing.run_under_cursor
+        return None if run is None else (self.listing.source, run)
 
     def _watched(self) -> Sequence[tuple[RunSource, str | None]]:
         """The store, while something in it runs."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt_tui.glyphs import Glyphs
 
-__all__ = ["decided_lines", "waiting_line"]
+__all__ = ["decided_lines", "once_words", "waiting_line"]
 
 _WORDS: Final = {
     "run": "you let it go out",
@@ -27,8 +27,12 @@ _SHOWN: Final = 60
 
 
 def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
-    """What was decided, why, and which arguments went out otherwise than the agent gave them."""
+    """Whose answer it was given; what was decided, why, and which arguments a person changed."""
     answered, before = call.facts.answered, call.facts.args_asked
+    again = once_words(call)
+    if again is not None:
+        yield TextLine()
+        yield TextLine(((clean(again), "note"),))
     if not answered:
         return
     words = _WORDS.get(answered.word or "", "")
@@ -49,6 +53,14 @@ def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
                 (clean(summary(now.get(name), _SHOWN)), "added"),
             )
         )
+
+
+def once_words(call: Call) -> str | None:
+    """Where the answer of a call came from that was not made, because its key was taken; None for any other."""
+    once = call.facts.once
+    if once.run is None:
+        return None
+    return f"not made: {once.key} is done once; the answer of run {once.run}, step {once.step}, call {once.call}"
 
 
 def waiting_line(call: Call, glyphs: Glyphs, *, is_running: bool) -> TextLine | None:

@@ -5,4 +5,5 @@
 | `runtree`, `preview`, `about` | the run browser: its tree, the run under the cursor, what is written down about it |
 | `comparison`, `run_table` | two runs, one and many |
 | `sweeps`, `sweep_form` | sweeps |
+| `statistics` | statistics as tables |
 """

@@ -291,7 +291,7 @@ class Inspector(Pane):
         ):
             return (("not run yet", "yours"),)
         if view.step is not None and not has_own_state(view.step):
-            return (("no checkpoint: an earlier state", "note"),)
+            return (("no checkpoint kept: an earlier state", "note"),)
         if self._path_row.absent:
             return ((f"not there after {view.number}", "note"),)
         if self._writes is None:

@@ -62,7 +62,7 @@ class ForkFacts(RowWidget):
             row.column("start", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
             way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
             if plan.goes_on_with is not None:
-                way = f"next {', '.join(plan.goes_on_with) or 'nothing'}"
+                way = f"next {'unknown' if plan.is_next_unknown else ', '.join(plan.goes_on_with) or 'nothing'}"
                 if any(edit.target == "state" for edit in plan.edits):  # only the graph itself can say where
                     way += ", or where the edit leads"
             return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)

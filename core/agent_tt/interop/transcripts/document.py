@@ -1,0 +1,119 @@
+"""A file as JSON: one value, or one a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from agent_tt.errors import StoreUnreadable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_tt.providers.shapes import Json
+
+__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "read_document"]
+
+MOST_BYTES: Final = 64 << 20
+"""A larger file is refused: parsed JSON takes up to five times its size in memory, which is to stay below 300 MB."""
+
+_BLANK: Final = b" \t\r\n\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file of lines; its number counts from 1."""
+
+    number: int
+    value: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """What of a file cannot be read; the line counts from 1."""
+
+    line: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was read.
+
+    Attributes:
+        path: the file.
+        value: its value, where it is one; None of a file of lines.
+        lines: the objects in its lines, where it has several.
+        flaws: lines that are no JSON objects, in order.
+        is_growing: whether its last line is not complete, as while somebody writes it.
+    """
+
+    path: Path
+    value: Json = None
+    lines: tuple[Line, ...] = ()
+    flaws: tuple[Flaw, ...] = field(default=())
+    is_growing: bool = False
+
+
+def read_document(path: Path) -> Document | None:
+    """Read a file of JSON; None where it is not one.
+
+    A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not.
+
+    Raises:
+        StoreUnreadable: it is too large, or cannot be read.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise StoreUnreadable(
+                f"{path} is too large to be read as JSON: {size >> 20} MB, and {MOST_BYTES >> 20} MB are the most",
+                hint="Take the sessions that matter out of it, into files of their own.",
+            )
+        body = path.read_bytes()
+    except OSError as error:
+        raise StoreUnreadable(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
+    plain = body.strip(_BLANK)
+    if plain[:1] not in (b"{", b"["):
+        return None
+    try:
+        return Document(path, orjson.loads(plain))
+    except orjson.JSONDecodeError:
+        return _lines(path, body)
+
+
+def flaw_of(path: Path) -> str:
+    """Why a file is no JSON, `it breaks at line 3: …`; empty where it is, or where most of its lines are."""
+    try:
+        orjson.loads(path.read_bytes().strip(_BLANK))
+    except orjson.JSONDecodeError as error:
+        if read_document(path) is not None:  # of lines, each of them JSON
+            return ""
+        return f"it breaks at line {error.lineno}, column {error.colno}: {error.msg}"
+    except OSError:
+        return ""
+    return ""
+
+
+def _lines(path: Path, body: bytes) -> Document | None:
+    lines: list[Line] = []
+    flaws: list[Flaw] = []
+    for number, text in enumerate(body.split(b"\n"), 1):
+        plain = text.strip(_BLANK)
+        if not plain:
+            continue
+        try:
+            value = orjson.loads(plain)
+        except orjson.JSONDecodeError as error:
+            flaws.append(Flaw(number, f"it is no JSON: {error.msg}"))
+            continue
+        if isinstance(value, dict):
+            lines.append(Line(number, value))
+        else:
+            flaws.append(Flaw(number, "it is no JSON object"))
+    if len(lines) <= len(flaws):
+        return None
+    is_growing = bool(flaws) and not body.endswith(b"\n") and flaws[-1].line > lines[-1].number
+    return Document(path, None, tuple(lines), tuple(flaws[:-1] if is_growing else flaws), is_growing)

@@ -1,0 +1,422 @@
+"""Traces in OpenTelemetry's OTLP/JSON: one request, or one a line as the collector's file exporter writes them.
+
+A trace is a run, in whatever order its spans come (`spans`). What a span says is read in the names of these
+conventions, in this order:
+
+| convention | says by |
+|---|---|
+| OpenTelemetry GenAI | `gen_ai.operation.name`; messages in `gen_ai.input.messages`, in a log record, or in events |
+| OpenInference | `openinference.span.kind`; `llm.input_messages.N.message.…` |
+| OpenLLMetry | `traceloop.span.kind`, `llm.request.type`; `gen_ai.prompt.N.…`, `gen_ai.completion.N.…` |
+| Vercel's AI SDK | `ai.operationId`; `ai.prompt.messages`, `ai.response.text`, `ai.response.toolCalls` |
+
+The list of spans that OpenTelemetry's SDK for JavaScript dumps, with `spanContext` in each, is read as well.
+
+Messages are shown in the form of OpenAI's chats.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, Final, cast
+
+from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
+from agent_tt.model import ErrorInfo
+from agent_tt.providers.loose import amount, count, dicts, items, mapping, text
+from agent_tt.providers.prices import cost_of
+from agent_tt.providers.shapes import ModelAnswer, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent_tt.interop.transcripts.document import Document
+    from agent_tt.interop.transcripts.transcript import Transcript
+    from agent_tt.providers.shapes import Json
+
+__all__ = ["read_otlp"]
+
+_KINDS: Final = {
+    "chat": "llm",
+    "text_completion": "llm",
+    "generate_content": "llm",
+    "completion": "llm",
+    "llm": "llm",
+    "execute_tool": "tool",
+    "tool": "tool",
+    "invoke_agent": "agent",
+    "create_agent": "agent",
+    "agent": "agent",
+    "ai.generatetext.dogenerate": "llm",
+    "ai.streamtext.dostream": "llm",
+    "ai.generateobject.dogenerate": "llm",
+    "ai.streamobject.dostream": "llm",
+    "ai.toolcall": "tool",
+}
+_KIND_KEYS: Final = (
+    "gen_ai.operation.name",
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "llm.request.type",
+    "ai.operationId",
+)
+_ARGUMENTS: Final = (
+    "gen_ai.tool.call.arguments",
+    "tool_arguments",
+    "input.value",
+    "traceloop.entity.input",
+    "ai.toolCall.args",
+)
+_RESULTS: Final = (
+    "gen_ai.tool.call.result",
+    "tool_response",
+    "output.value",
+    "traceloop.entity.output",
+    "ai.toolCall.result",
+)
+_MODELS: Final = "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"
+_READ: Final = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+)
+_WROTE: Final = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+)
+_CACHED: Final = (
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "llm.token_count.prompt_details.cache_read",
+)
+_TOOLS: Final = "gen_ai.tool.name", "tool.name", "traceloop.entity.name", "ai.toolCall.name"
+_ASKED_AS: Final = "gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id"
+_AGENTS: Final = "gen_ai.agent.name", "agent_name", "traceloop.entity.name", "agent.name"
+_COSTS: Final = "operation.cost", "gen_ai.usage.cost", "llm.cost.total"
+_EVENT: Final = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message")
+_FLAT: Final = re.compile(
+    r"(?:llm\.(?P<way>in|out)put_messages\.(?P<at>\d{1,6})\.message|gen_ai\.(?P<word>prompt|completion)\.(?P<n>\d{1,6}))"
+    r"\.(?P<rest>.+)"
+)
+_CALLED: Final = re.compile(r"tool_calls\.(\d{1,4})\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
+_ERROR: Final = "2", "STATUS_CODE_ERROR"
+
+
+def read_otlp(document: Document) -> Sequence[Transcript] | None:
+    """See `agent_tt.interop.transcripts.source.Format`."""
+    requests = _as_requests(document.value) if document.value is not None else [line.value for line in document.lines]
+    if not any(_part(request, "resourceSpans") or _part(request, "resourceLogs") for request in requests):
+        return None
+    traces: dict[str, dict[str, Span]] = {}
+    resources: dict[str, dict[str, Json]] = {}
+    for span, resource in _spans(requests):
+        known = traces.setdefault(span.trace, {})
+        if span.id in known:  # sent again
+            known[span.id].says |= span.says
+            continue
+        known[span.id] = span
+        resources.setdefault(span.trace, resource)
+    for trace, record in _records(requests):
+        spans = traces.setdefault(trace, {})
+        own = spans.setdefault(record.id, record)
+        own.says = {**record.says, **own.says}
+    found: list[Transcript] = []
+    for trace, spans in traces.items():
+        for span in spans.values():
+            span.does = work_of(span)
+        service = text(resources.get(trace, {}).get("service.name"))
+        found.append(tell_trace(trace, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry"))
+    return found
+
+
+# ---------------------------------------------------------------- spans
+
+
+def _as_requests(value: Json) -> list[dict[str, Json]]:
+    """What a file holds as requests of OTLP; the spans of a dump stand in one."""
+    dumped = dicts(value)
+    if not dumped or not all("spanContext" in each for each in dumped):
+        return [mapping(value)]
+    return [{"resourceSpans": [{"scopeSpans": [{"spans": [_as_span(each) for each in dumped]}]}]}]
+
+
+def _as_span(dumped: dict[str, Json]) -> dict[str, Json]:
+    """A span of a dump, whose times are pairs of seconds and nanoseconds, as OTLP has it."""
+    context, above = mapping(dumped.get("spanContext")), mapping(dumped.get("parentSpanContext"))
+    times: dict[str, Json] = {}
+    for name in ("startTime", "endTime"):
+        pair = [part for part in items(dumped.get(name)) if isinstance(part, int)]
+        times[f"{name}UnixNano"] = str(pair[0] * 10**9 + pair[1]) if len(pair) == len(("s", "ns")) else None
+    attributes: list[Json] = [
+        {"key": key, "value": {"plain": value}} for key, value in mapping(dumped.get("attributes")).items()
+    ]
+    return {
+        **times,
+        "traceId": context.get("traceId"),
+        "spanId": context.get("spanId"),
+        "parentSpanId": dumped.get("parentSpanId", above.get("spanId")),
+        "name": dumped.get("name"),
+        "status": dumped.get("status"),
+        "attributes": attributes,
+    }
+
+
+def _part(holder: Mapping[str, Json], name: str) -> list[dict[str, Json]]:
+    """A list by its name, in the spelling of JSON or of protocol buffers."""
+    return dicts(holder.get(name)) or dicts(holder.get(re.sub(r"([A-Z])", lambda each: "_" + each[1].lower(), name)))
+
+
+def _one(holder: Mapping[str, Json], name: str) -> Json:
+    return holder.get(name, holder.get(re.sub(r"([A-Z])", lambda each: "_" + each[1].lower(), name)))
+
+
+def _spans(requests: Sequence[dict[str, Json]]) -> Iterator[tuple[Span, dict[str, Json]]]:
+    for request in requests:
+        for of_resource in _part(request, "resourceSpans"):
+            resource = _attributes(mapping(of_resource.get("resource")))
+            for scope in _part(of_resource, "scopeSpans"):
+                for span in dicts(scope.get("spans")):
+                    yield _span(span), resource
+
+
+def _records(requests: Sequence[dict[str, Json]]) -> Iterator[tuple[str, Span]]:
+    """What log records say of spans."""
+    for request in requests:
+        for of_resource in _part(request, "resourceLogs"):
+            for scope in _part(of_resource, "scopeLogs"):
+                for record in _part(scope, "logRecords"):
+                    span = _id(_one(record, "spanId"))
+                    says = _attributes(record)
+                    if span and text(says.get("gen_ai.operation.name")):
+                        at_us = _micros(_one(record, "timeUnixNano"))
+                        trace = _id(_one(record, "traceId"))
+                        yield trace, Span(span, trace, "", text(_one(record, "eventName")), at_us, at_us, says)
+
+
+def _span(span: dict[str, Json]) -> Span:
+    events = [(text(event.get("name")), _attributes(event)) for event in dicts(span.get("events"))]
+    says = _attributes(span)
+    status = mapping(span.get("status"))
+    error = None
+    if str(status.get("code")) in _ERROR:
+        raised = next((said for name, said in events if name == "exception"), {})
+        kind = text(raised.get("exception.type")) or text(says.get("error.type")) or "Error"
+        error = ErrorInfo(kind, text(raised.get("exception.message")) or text(status.get("message")))
+    return Span(
+        _id(_one(span, "spanId")),
+        _id(_one(span, "traceId")),
+        _id(_one(span, "parentSpanId")),
+        text(span.get("name")),
+        _micros(_one(span, "startTimeUnixNano")),
+        _micros(_one(span, "endTimeUnixNano")),
+        says,
+        error,
+        events,
+    )
+
+
+def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
+    return {text(each.get("key")): _value(each.get("value")) for each in dicts(holder.get("attributes"))}
+
+
+def _value(value: Json, depth: int = 0) -> Json:
+    """An `AnyValue` as plain JSON."""
+    for kind, given in mapping(value).items() if depth < 64 else ():
+        if kind in ("arrayValue", "array_value"):
+            return [_value(each, depth + 1) for each in items(mapping(given).get("values"))]
+        if kind in ("kvlistValue", "kvlist_value"):
+            pairs = dicts(mapping(given).get("values"))
+            return {text(each.get("key")): _value(each.get("value"), depth + 1) for each in pairs}
+        if kind in ("intValue", "int_value") and isinstance(given, str) and len(given) < 20:
+            return int(given) if given.lstrip("-").isdigit() else given
+        return given
+    return None
+
+
+def _id(given: Json) -> str:
+    """An id in hexadecimal digits; protocol buffers write base64 in their own JSON."""
+    written = text(given)
+    if re.fullmatch(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}", written):
+        return written.lower()
+    try:
+        found = base64.b64decode(written, validate=True)
+    except (ValueError, binascii.Error):
+        return written
+    return found.hex() if len(found) in (8, 16) else written
+
+
+def _micros(nanos: Json) -> int | None:
+    try:
+        found = int(cast("str", nanos)) // 1000
+    except (TypeError, ValueError):
+        return None
+    return found if 0 < found < 1 << 62 else None
+
+
+# ---------------------------------------------------------------- what a span stands for
+
+
+def work_of(span: Span) -> ModelWork | ToolWork | AgentWork | None:
+    """What a span stands for, in the words of whichever convention it uses."""
+    words = (text(span.says.get(key)).lower() for key in _KIND_KEYS)
+    kind = next((_KINDS[word] for word in words if word in _KINDS), "")
+    if kind == "llm":
+        return _model_work(span)
+    if kind == "tool":
+        name = text(span.first(_TOOLS)) or span.name
+        asked_as = text(span.first(_ASKED_AS))
+        return ToolWork(name, parsed(span.first(_ARGUMENTS)), parsed(span.first(_RESULTS)), asked_as)
+    if kind == "agent":
+        return AgentWork(text(span.first(_AGENTS)) or span.name)
+    return None
+
+
+def _model_work(span: Span) -> ModelWork:
+    shown, said = _messages(span)
+    model = text(span.first(_MODELS))
+    model = "" if model == "unknown" else model
+    tokens = Tokens(
+        input=count(span.first(_READ)), output=count(span.first(_WROTE)), cached=count(span.first(_CACHED)) or 0
+    )
+    cost = amount(span.first(_COSTS))
+    reasons = span.says.get("gen_ai.response.finish_reasons", span.says.get("llm.finish_reason"))
+    told = ModelAnswer(
+        model=model,
+        finish_reason=text(items(reasons)[0]) if items(reasons) else text(reasons),
+        tokens=tokens,
+        cost_usd=cost_of(model, tokens) if cost is None else cost,
+        error=f"{span.error.class_name}: {span.error.message}" if span.error else "",
+    )
+    return ModelWork(shown, said, told)
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _messages(span: Span) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
+    """What a model was shown, and what it said."""
+    shown, said = (_listed(span.says.get(f"gen_ai.{way}.messages")) for way in ("input", "output"))
+    system = parsed(span.says.get("gen_ai.system_instructions"))
+    if isinstance(system, list) and shown and shown[0].get("role") != "system":
+        shown = [{"role": "system", "content": _words(system)}, *shown]
+    if not shown and not said:
+        shown, said = _flat(span.says)
+    if not shown and not said:
+        shown, said = _of_ai_sdk(span.says)
+    if not shown and not said:
+        shown, said = _of_events(span.events)
+    return shown, said
+
+
+def _listed(value: Json) -> list[dict[str, Json]]:
+    """Messages with parts, as OpenTelemetry's conventions have them, as turns of a chat."""
+    return [turn for message in dicts(parsed(value)) for turn in _turns(message)]
+
+
+def _turns(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    parts = dicts(message.get("parts"))
+    if not parts:
+        yield message
+        return
+    calls: list[Json] = [
+        {"id": part.get("id"), "type": "function",
+         "function": {"name": part.get("name"), "arguments": part.get("arguments")}}
+        for part in parts if part.get("type") == "tool_call"
+    ]  # fmt: skip
+    results = [part for part in parts if part.get("type") == "tool_call_response"]
+    thoughts = "\n".join(text(part.get("content")) for part in parts if part.get("type") in ("reasoning", "thinking"))
+    words = _words(parts)
+    if words or calls or thoughts or not results:
+        turn: dict[str, Json] = {"role": text(message.get("role")) or "user", "content": words or None}
+        if thoughts:
+            turn["reasoning_content"] = thoughts
+        yield turn | ({"tool_calls": calls} if calls else {})
+    for part in results:
+        given = part.get("response", part.get("result"))
+        yield {"role": "tool", "tool_call_id": part.get("id"), "content": given}
+
+
+def _words(parts: Sequence[Json]) -> str:
+    texts = [text(part.get("content")) for part in dicts([*parts]) if part.get("type") == "text"]
+    return "\n".join(filter(None, texts))
+
+
+def _flat(says: Mapping[str, Json]) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
+    """Messages whose fields are attributes of their own, with their places in the names."""
+    found: dict[str, dict[int, dict[str, Json]]] = {"in": {}, "out": {}}
+    calls: dict[tuple[str, int], dict[int, dict[str, Json]]] = {}
+    for key, value in says.items():
+        named = _FLAT.fullmatch(key)
+        if named is None:
+            continue
+        way = named["way"] or ("in" if named["word"] == "prompt" else "out")
+        at = int(named["at"] or named["n"])
+        message = found[way].setdefault(at, {"role": "user" if way == "in" else "assistant", "content": None})
+        called = _CALLED.fullmatch(named["rest"])
+        if called is not None:
+            calls.setdefault((way, at), {}).setdefault(int(called[1]), {})[called[2]] = value
+        elif named["rest"] in ("role", "content", "name", "tool_call_id", "finish_reason"):
+            message[named["rest"]] = value
+    for (way, at), asked in calls.items():
+        found[way][at]["tool_calls"] = [
+            {"id": call.get("id"), "type": "function",
+             "function": {"name": call.get("name"), "arguments": call.get("arguments")}}
+            for _, call in sorted(asked.items())
+        ]  # fmt: skip
+    shown, said = ([message for _, message in sorted(found[way].items())] for way in ("in", "out"))
+    return shown, said
+
+
+def _of_ai_sdk(says: Mapping[str, Json]) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
+    """Messages as Vercel's AI SDK has them, as turns of a chat."""
+    shown: list[dict[str, Json]] = []
+    for message in dicts(parsed(says.get("ai.prompt.messages"))):
+        parts = dicts(message.get("content"))
+        results = [part for part in parts if part.get("type") == "tool-result"]
+        for part in results:
+            given = part.get("output", part.get("result"))
+            content = mapping(given).get("value", given)
+            shown.append({"role": "tool", "tool_call_id": part.get("toolCallId"), "content": content})
+        if not results:
+            words = "\n".join(text(part.get("text")) for part in parts if part.get("type") == "text")
+            called = [part for part in parts if part.get("type") == "tool-call"]
+            shown.append({**message, "content": words or None, **_sdk_calls(called)} if parts else message)
+    called = dicts(parsed(says.get("ai.response.toolCalls")))
+    words = text(says.get("ai.response.text")) or text(says.get("ai.response.object"))
+    said: dict[str, Json] = {"role": "assistant", "content": words or None, **_sdk_calls(called)}
+    return shown, [said] if words or called else []
+
+
+def _sdk_calls(called: Sequence[dict[str, Json]]) -> dict[str, Json]:
+    calls: list[Json] = [
+        {"id": call.get("toolCallId"), "type": "function",
+         "function": {"name": call.get("toolName"), "arguments": call.get("input", call.get("args"))}}
+        for call in called
+    ]  # fmt: skip
+    return {"tool_calls": calls} if calls else {}
+
+
+def _of_events(events: Sequence[tuple[str, dict[str, Json]]]) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
+    """Messages in events of the span, as older conventions have them."""
+    shown: list[dict[str, Json]] = []
+    said: list[dict[str, Json]] = []
+    for name, says in events:
+        named = _EVENT.fullmatch(name)
+        if named is not None:
+            content = says.get("content", says.get("gen_ai.event.content"))
+            message: dict[str, Json] = {"role": named[1], "content": content}
+            calls = parsed(says.get("tool_calls"))
+            message |= {"tool_calls": calls} if isinstance(calls, list) else {}
+            message |= {"tool_call_id": says["id"]} if named[1] == "tool" and "id" in says else {}
+            shown.append(message)
+        elif name == "gen_ai.choice":
+            inner = mapping(parsed(says.get("message"))) or says
+            said.append({"role": "assistant", "content": inner.get("content"), "tool_calls": inner.get("tool_calls")})
+        elif name in ("gen_ai.content.prompt", "gen_ai.content.completion"):
+            key = name.replace("content.", "")
+            (shown if key.endswith("prompt") else said).extend(dicts(parsed(says.get(key))))
+    return shown, said

@@ -1,0 +1,365 @@
+"""A file of transcripts as a source of runs."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from agent_tt.codec.tlv import tlv
+from agent_tt.errors import StepNotFound, StoreNotFound
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
+from agent_tt.interop.transcripts.document import read_document
+from agent_tt.interop.transcripts.telling import strongest
+from agent_tt.model import NO_USAGE, AgentCode, Call, ModelConfig, Problem, Run, Step
+from agent_tt.model.facts import StepFacts
+from agent_tt.plugins import PluginFailed, Plugins
+from agent_tt.protocols import Capabilities, RunSource
+from agent_tt.protocols.derived import StateCursor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path as FilePath
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.changes.ops import Op
+    from agent_tt.interop.transcripts.document import Document
+    from agent_tt.interop.transcripts.transcript import Talk, ToldCall, ToldStep, Transcript
+
+__all__ = ["FORMATS", "Format", "TranscriptSource"]
+
+
+class Format(Protocol):
+    """Reads a document as transcripts: what an entry point of the group `agent_tt.formats` names."""
+
+    def __call__(self, document: Document) -> Sequence[Transcript] | None:
+        """The runs in a document; None where it is of another format. Never raises, whatever the document holds."""
+
+
+def _accepted(found: object) -> Format:
+    if not callable(found):
+        raise PluginFailed(f"is a {type(found).__name__}, not a function that reads a document")
+    return cast("Format", found)
+
+
+_OURS: Final = "agent_tt.interop.transcripts"
+_NAMES: Final = (
+    "otlp", "langfuse", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "openhands", "chat",
+)  # fmt: skip
+FORMATS: Final = Plugins[Format](
+    "agent_tt.formats",
+    {name: f"{_OURS}.{name}:read_{name}" for name in _NAMES},
+    _accepted,
+)
+"""Formats of JSON files, the most particular first: what is merely a list of messages is asked last."""
+
+
+def read_transcripts(document: Document) -> Sequence[Transcript] | None:
+    """What the first format that knows a document tells of it; None where none does."""
+    for _, read in FORMATS.all():
+        found = read(document)
+        if found:
+            return found
+    return None
+
+
+@dataclass(slots=True)
+class _Told:
+    """A transcript as a run with its steps."""
+
+    transcript: Transcript
+    run: Run
+    steps: list[Step]
+
+
+@dataclass(slots=True)
+class _Contents:
+    """What a file held at one moment.
+
+    Attributes:
+        hashes: of each list of messages the hashes of its beginnings, as far as they were asked for, by its identity.
+    """
+
+    runs: dict[str, _Told]
+    hashes: dict[int, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: FilePath, transcripts: Iterable[Transcript]) -> _Contents:
+        told = [_told(path, each) for each in transcripts]
+        told.sort(key=lambda each: (each.run.started_us, each.run.parent is not None), reverse=True)
+        return cls({each.run.id: each for each in told})
+
+    def step(self, run_id: str, step: int) -> ToldStep:
+        return self.runs[run_id].transcript.steps[step - 1]
+
+    def talk(self, run_id: str, step: int) -> Talk:
+        """The conversation after a step."""
+        transcript = self.runs[run_id].transcript
+        if not step:
+            return transcript.opening
+        return transcript.steps[step - 1].talk or transcript.opening
+
+    def beginning(self, talk: Talk) -> int:
+        """The hash of a conversation's messages, from which it is not seen how many there are."""
+        hashes = self.hashes.setdefault(id(talk.messages), [0])
+        for message in talk.messages[len(hashes) - 1 : talk.length]:
+            hashes.append(polynomial(hashes[-1], [token(message)]))
+        return hashes[talk.length]
+
+    def token(self, talk: Talk) -> int:
+        """The digest of a state as a number, as `agent_tt.history.digest.token` gives it."""
+        if not talk.length:
+            return token(cast("Wire", talk.state))
+        messages = list_token(talk.length, self.beginning(talk))
+        parts = [entry_token("messages", messages)]
+        parts += [entry_token(key, token(value)) for key, value in talk.beside.items()]
+        return sum_token(len(parts), sum(parts))
+
+
+class TranscriptSource(RunSource):
+    """The runs in a file that another program keeps conversations in.
+
+    Args:
+        path: the file.
+        document: what was read of it.
+        transcripts: what its format tells of it.
+    """
+
+    def __init__(self, path: FilePath, transcripts: Sequence[Transcript]) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._stamp = _stamp(path)
+        self._version = 0
+        self._read = 0
+        self._known = _Contents.of(path, transcripts)
+
+    @classmethod
+    def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
+        """The source of a file of JSON if a format knows it, None if none does.
+
+        Raises:
+            StoreUnreadable: the file is too large, or cannot be read.
+        """
+        if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
+            return None
+        document = read_document(path)
+        found = None if document is None else read_transcripts(document)
+        return cls(path, found) if found else None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything is in memory."""
+        return Capabilities(pages=True)
+
+    @property
+    def path(self) -> FilePath:
+        """The file."""
+        return self._path
+
+    def version(self) -> int:
+        """Give a number that differs after the file changed."""
+        with self._lock:
+            stamp = _stamp(self._path)
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self._version += 1
+            return self._version
+
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
+        """List the runs, the one that began last first."""
+        with self._lock:
+            return [told.run for told in self._contents().runs.values()][:limit]
+
+    def step_count(self, run_id: str) -> int:
+        """Give the number of the last step."""
+        with self._lock:
+            return len(self._contents().runs[run_id].steps)
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        """List steps start..stop-1 in order."""
+        with self._lock:
+            steps = self._contents().runs[run_id].steps
+            return steps[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]
+
+    def calls(self, run_id: str, step: int) -> list[Call]:
+        """List the calls of one step: what a model answered, the tools that it asked for, what a person said."""
+        with self._lock:
+            if not self._checked(run_id, step):
+                return []
+            told = self._contents().step(run_id, step).calls
+            found = self._calls(run_id, step)
+            return [replace(call, args=each.given) for call, each in zip(found, told, strict=True)]
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """Read a call of `call_heads` with what the model was shown."""
+        with self._lock:
+            told = self._contents().step(run_id, head.step).calls[head.number - 1]
+            return replace(self._calls(run_id, head.step)[head.number - 1], args=told.given)
+
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """List the calls of steps start..stop-1."""
+        with self._lock:
+            last = min(stop - 1, self.step_count(run_id))
+            return [call for step in range(max(start, 1), last + 1) for call in self._calls(run_id, step)]
+
+    def state(self, run_id: str, step: int) -> Wire:
+        """Read the conversation after `step`, the caller's own copy."""
+        return copy.deepcopy(self._shared(run_id, step))
+
+    def cursor(self, run_id: str, step: int) -> StateCursor:
+        """Make a cursor that stands at `step`."""
+        return StateCursor(lambda at: self._shared(run_id, at), step)
+
+    def changes(self, run_id: str, step: int) -> list[Op]:
+        """List the operations that turned the conversation before `step` into that after it."""
+        base = self.base_step(run_id, step)
+        if base is None:
+            return []
+        with self._lock:
+            contents = self._contents()
+            before, after = contents.talk(run_id, base), contents.talk(run_id, step)
+            if before.messages is not after.messages:
+                return diff(cast("Wire", before.state), cast("Wire", after.state))
+            ops = diff(dict(before.beside), dict(after.beside)) if before.beside != after.beside else []
+            said: Wire = after.messages[before.length : after.length]
+            if said:
+                ops.append(["a", ["messages"], before.length, said])
+            return copy.deepcopy(ops)
+
+    def digest(self, run_id: str, step: int) -> bytes | None:
+        """Give 16 bytes that are equal exactly when two states are."""
+        with self._lock:
+            self._checked(run_id, step)
+            contents = self._contents()
+            return contents.token(contents.talk(run_id, step)).to_bytes(DIGEST_SIZE, "little")
+
+    def verify(self, run_id: str | None = None) -> list[Problem]:
+        """List what of the file could not be read."""
+        with self._lock:
+            chosen = [told for told in self._contents().runs.values() if run_id in (None, told.run.id)]
+            return [Problem(told.run.id, step, what) for told in chosen for step, what in told.transcript.flaws]
+
+    def _shared(self, run_id: str, step: int) -> Wire:
+        with self._lock:
+            self._checked(run_id, step)
+            return cast("Wire", self._contents().talk(run_id, step).state)
+
+    def _checked(self, run_id: str, step: int) -> int:
+        last = self.step_count(run_id)
+        if not 0 <= step <= last:
+            raise StepNotFound(f"there is no step {step}: the last one is {last}")
+        return step
+
+    def _calls(self, run_id: str, step: int) -> list[Call]:
+        """The calls of a step, without what models were shown."""
+        contents = self._contents()
+        told = contents.step(run_id, step)
+        return [
+            Call(
+                step=step,
+                number=number,
+                kind=call.kind,
+                name=call.name,
+                status=call.status,
+                lane=told.lane,
+                lane_seq=number,
+                args=call.args,
+                result=call.result,
+                error=call.error,
+                signature=_signature(contents, call),
+                started_us=call.started_us,
+                ended_us=call.ended_us,
+                meta=call.meta,
+            )
+            for number, call in enumerate(told.calls, 1)
+        ]
+
+    def _contents(self) -> _Contents:
+        """What the file holds now; what it held before, while it cannot be read."""
+        version = self.version()
+        if version != self._read:
+            self._read = version
+            document = read_document(self._path) if self._path.exists() else None
+            found = None if document is None else read_transcripts(document)
+            if found:
+                self._known = _Contents.of(self._path, found)
+        return self._known
+
+
+def _signature(contents: _Contents, call: ToldCall) -> str:
+    asked: Wire = call.args
+    if call.asked is not None:
+        asked = [contents.beginning(call.asked).to_bytes(DIGEST_SIZE, "little").hex(), call.asked.length]
+    return hashlib.blake2b(tlv([call.kind, call.name, asked]), digest_size=DIGEST_SIZE).hexdigest()
+
+
+def _told(path: FilePath, transcript: Transcript) -> _Told:
+    numbers = {id(step): number for number, step in enumerate(transcript.steps, 1)}
+    parent, shared = transcript.fork or (None, 0)
+    checkpoints: dict[str, int] = {"main": 0}
+    steps: list[Step] = []
+    usage = NO_USAGE
+    for number, step in enumerate(transcript.steps, 1):
+        seq = checkpoints[step.lane] = checkpoints.get(step.lane, 0) + 1
+        usage += step.usage
+        begun_by = None if step.parent is None else numbers.get(id(step.parent))
+        steps.append(
+            Step(
+                number=number,
+                name=step.name,
+                status=step.status,
+                kind=strongest(step.calls),
+                agent=step.agent,
+                lane=step.lane,
+                parent=begun_by if begun_by is not None and begun_by < number else None,
+                started_us=step.started_us,
+                ended_us=step.ended_us,
+                tokens_in=step.usage.tokens_in,
+                tokens_out=step.usage.tokens_out,
+                cost_usd=step.usage.cost_usd,
+                error=step.error,
+                track=step.lane,
+                seq=seq,
+                inherited=number <= shared,
+                decision=step.decision,
+                calls=len(step.calls),
+                extra=StepFacts.raw_entries.entry(step.raw) if step.raw else {},
+            )
+        )
+    usage = transcript.usage or usage
+    own = transcript.steps[shared:]
+    times = [at for step in own for at in (step.started_us, step.ended_us) if at is not None]
+    run = Run(
+        id=transcript.id,
+        name=transcript.id,
+        status=transcript.status,
+        started_us=min(times, default=0),
+        ended_us=max(times, default=None),
+        code=AgentCode(),
+        model=ModelConfig(transcript.model) if transcript.model else None,
+        parent=parent,
+        fork_step=shared if parent is not None else None,
+        steps=len(steps),
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        cost_usd=usage.cost_usd,
+        unpriced=usage.unpriced or 0,
+        error=transcript.error,
+        metadata=transcript.metadata,
+        read_only=True,
+        origin={"system": transcript.system, "file": str(path)},
+    )
+    return _Told(transcript, run, steps)
+
+
+def _stamp(path: FilePath) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0, 0, 0
+    except OSError as error:
+        raise StoreNotFound(f"{path} cannot be read: {error.strerror}") from error
+    return found.st_mtime_ns, found.st_size, found.st_ino

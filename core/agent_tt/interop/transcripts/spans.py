@@ -1,0 +1,199 @@
+"""Traces as runs: spans of model calls are steps, those of tools their calls, agents inside agents have lanes.
+
+What a span says in the names of its convention, who reads it gives as `Span.does`; the rest is the same for all. Usage
+counts where a model was called: sums that the spans around repeat are not added. A trace without any span of a model or
+a tool has a step for each span.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from agent_tt.interop.transcripts.telling import Teller, answer, results_in, wire
+from agent_tt.model.facts import RunFacts
+from agent_tt.providers.loose import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.interop.transcripts.telling import Lane
+    from agent_tt.interop.transcripts.transcript import ToldCall, ToldStep, Transcript
+    from agent_tt.model import ErrorInfo, RunStatus
+    from agent_tt.providers.shapes import Json, ModelAnswer
+
+__all__ = ["AgentWork", "ModelWork", "Span", "ToolWork", "parsed", "tell_trace"]
+
+_SHORT: Final = 200
+"""Characters of what a trace's roots say, by name, that stand in the run's metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWork:
+    """A model was called.
+
+    Attributes:
+        shown: what it was shown, as turns of a chat.
+        said: what it said; mostly one turn.
+        answer: what else is known of its answer.
+    """
+
+    shown: Sequence[dict[str, Json]]
+    said: Sequence[dict[str, Json]]
+    answer: ModelAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWork:
+    """A tool was run.
+
+    Attributes:
+        asked_as: the id under which a model asked for it; empty where the span does not say.
+    """
+
+    name: str
+    given: Json
+    result: Json
+    asked_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWork:
+    """An agent of that name was at work."""
+
+    name: str
+
+
+Work: TypeAlias = "ModelWork | ToolWork | AgentWork"
+
+
+@dataclass(slots=True, eq=False)
+class Span:
+    """One span.
+
+    Attributes:
+        parent: id of the span around it; empty at the root.
+        says: its attributes.
+        does: what it stands for; None of any other work.
+    """
+
+    id: str
+    trace: str
+    parent: str
+    name: str
+    start_us: int | None
+    end_us: int | None
+    says: dict[str, Json]
+    error: ErrorInfo | None = None
+    events: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
+    does: Work | None = None
+
+    def first(self, keys: Sequence[str]) -> Json:
+        """What the first of some attributes says that is there."""
+        return next((self.says[key] for key in keys if self.says.get(key) not in (None, "")), None)
+
+
+def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = "") -> Transcript:
+    """A trace as a run.
+
+    Args:
+        trace: its id.
+        spans: its spans by id, in any order.
+        system: what kept it.
+        title: its name; that of its root where it has none of its own.
+    """
+    order = sorted(spans.values(), key=lambda span: (span.start_us or 0, -(span.end_us or 0)))
+    telling = _Telling(trace or "trace", spans, system)
+    is_of_models = any(isinstance(span.does, ModelWork | ToolWork) for span in order)
+    for span in order:
+        telling.tell(span, is_of_models=is_of_models)
+    roots = [span for span in order if span.parent not in spans]
+    root = next((span for span in roots if not span.parent), None)
+    status: RunStatus = "unknown" if root is None or root.end_us is None else "failed" if root.error else "succeeded"
+    said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
+    named = title or (roots[0].name if roots else "")
+    return telling.teller.done(
+        status=status,
+        error=None if root is None else root.error,
+        model=telling.model or None,
+        metadata={**said, **(RunFacts.title.entry(named) if named else {})},
+    )
+
+
+def parsed(value: Json) -> Json:
+    """A value that may stand as JSON in a text."""
+    found = parse(value) if isinstance(value, str) and value[:1] in ("{", "[", '"') else None
+    return value if found is None else found
+
+
+class _Telling:
+    """Tells the spans of one trace, in the order in which they began."""
+
+    def __init__(self, run_id: str, spans: Mapping[str, Span], system: str) -> None:
+        self.teller = Teller(run_id, system)
+        self.model = ""
+        self._spans = spans
+        self._waiting: dict[str, list[tuple[ToldStep, ToldCall]]] = {}
+        self._began_in: dict[str, ToldStep | None] = {}
+
+    def tell(self, span: Span, *, is_of_models: bool) -> None:
+        """Tell a span; one that is neither of a model nor of a tool only where none of the trace is."""
+        lane = self._lane(span)
+        if isinstance(span.does, ModelWork):
+            self._model(span, span.does, lane)
+        elif isinstance(span.does, ToolWork):
+            self._tool(span, span.does, lane)
+        elif not is_of_models:
+            step = lane.step(span.name or "span", span.end_us, began_us=span.start_us)
+            step.status, step.error = ("error", span.error) if span.error else ("ok", None)
+            lane.note(span.says)
+
+    def _lane(self, span: Span) -> Lane:
+        """The lane of the agent around a span, where that agent is inside another one."""
+        agents: list[str] = []
+        seen: set[str] = {span.id}
+        above = self._spans.get(span.parent)
+        while above is not None and above.id not in seen:
+            seen.add(above.id)
+            if isinstance(above.does, AgentWork):
+                agents.append(above.does.name)
+            above = self._spans.get(above.parent)
+        name = agents[0] if agents else ""
+        if len(agents) < 2 or name == agents[-1]:
+            self.teller.main.agent = name or None
+            return self.teller.main
+        if name not in self._began_in:
+            self._began_in[name] = self.teller.steps[-1] if self.teller.steps else None
+        return self.teller.lane(name, agent=name, parent=self._began_in[name])
+
+    def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
+        self.model = work.answer.model or self.model
+        for asked_as, content, is_error in (result for message in work.shown for result in results_in(message)):
+            _, call = self.teller.asked.get(asked_as) or (None, None)
+            if call is not None and call.status == "pending":  # no span of the tool says it
+                answer(call, wire(content), failed=is_error)
+        lane.shown([wire(message) for message in work.shown])
+        turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
+        step = lane.turn(turn, span.end_us, answer=work.answer, began_us=span.start_us)
+        for call in step.calls if step is not None else ():
+            if call.kind == "tool" and step is not None:
+                self._waiting.setdefault(call.name, []).append((step, call))
+        for message in work.said[1:]:
+            lane.add(message, span.end_us)
+
+    def _tool(self, span: Span, work: ToolWork, lane: Lane) -> None:
+        known = self.teller.asked.get(work.asked_as) if work.asked_as else None
+        if known is None:
+            waiting = [each for each in self._waiting.get(work.name, []) if each[1].status == "pending"]
+            alike = [each for each in waiting if each[1].args == wire(work.given)]
+            known = next(iter(alike or waiting), None)
+        if known is None:
+            step = lane.step(work.name, span.end_us, began_us=span.start_us)
+            known = step, lane.ask(step, work.name, wire(work.given), work.asked_as, span.start_us)
+        own, call = known
+        if call.args is None:
+            call.args = wire(work.given)
+        call.started_us = span.start_us
+        answer(call, wire(work.result), span.end_us, failed=span.error is not None)
+        call.error = span.error or call.error
+        own.ended_us = max(filter(None, (own.ended_us, span.end_us)), default=None)

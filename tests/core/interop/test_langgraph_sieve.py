@@ -1,0 +1,239 @@
+"""A search that passes over threads finds what one finds that reads them all."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import sqlite3
+import sys
+import tempfile
+import uuid
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.interop.test_langgraph_large_and_hostile import TABLES, database, ident, lengths
+
+from agent_tt.interop.langgraph import source as source_module
+from agent_tt.interop.langgraph.sieve import Sieve
+from agent_tt.interop.langgraph.source import LangGraphSource
+from agent_tt.querying.search import finder as finder_module
+from agent_tt.querying.search.finder import Finder
+from agent_tt.querying.search.folding import fold
+from agent_tt.querying.search.query import parse, words_needed
+from agent_tt.querying.search.read import steps_of
+from agent_tt.querying.search.recorded import RunTexts
+from agent_tt.querying.unread import unread_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_tt.model import Run
+
+ALPHABET = [*"needlfux019 _-", "é", "K", "ſ", "İ", "Σ", "\n", "\x1f", "\0", '"', "\\", "\\u006e", "\\x6e", "日"]
+TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=9).map("".join) | st.sampled_from(
+    ["needle", "sk-proj-AbCdEf0123456789AbCdEf0123456789", "a\nneedle", "(redacted)", "2 needles"]
+)
+SCALARS = st.one_of(
+    TEXTS,
+    st.none(),
+    st.booleans(),
+    st.integers(-99, 1 << 40),
+    st.floats(),
+    st.binary(max_size=4),
+    st.uuids(),
+    st.datetimes(),
+    st.dates(),
+    st.decimals(allow_nan=True),
+    st.frozensets(TEXTS, max_size=2),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+MESSAGES = st.fixed_dictionaries(
+    {"type": st.sampled_from(["ai", "tool", "human"]), "content": TEXTS | st.lists(TEXTS, max_size=2)},
+    optional={"name": TEXTS, "status": st.just("error"), "tool_call_id": TEXTS, "id": TEXTS},
+)
+CHANNELS = st.dictionaries(
+    st.sampled_from(["topic", "messages", "needle", "branch:to:plan", "__start__"]),
+    VALUES | st.lists(MESSAGES, max_size=2),
+    max_size=3,
+)
+WRITES = st.lists(
+    st.tuples(
+        st.sampled_from(["topic", "messages", "__error__", "__interrupt__", "__resume__"]),
+        VALUES | MESSAGES | TEXTS.map(lambda text: repr(ValueError(text))),
+        st.sampled_from(["~__pregel_pull, plan", "~__pregel_push, 0000000000", ""]),
+    ),
+    max_size=3,
+)
+FACTS = st.fixed_dictionaries(
+    {"source": st.sampled_from(["input", "loop", "update"]), "step": st.integers(-1, 3)},
+    optional={"who": TEXTS, "writes": st.dictionaries(TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=1), max_size=1)},
+)
+THREADS = st.lists(st.lists(st.tuples(CHANNELS, WRITES, FACTS), min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+def stored(value: Any, *, as_json: bool) -> tuple[str, bytes]:
+    """A value as LangGraph's serializer writes it, or as its JSON was written by older ones."""
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    if as_json:
+        return "json", json.dumps(value, default=str).encode()
+    return JsonPlusSerializer().dumps_typed(value)
+
+
+def made(path: Path, threads: Sequence[Sequence[tuple[Any, Any, Any]]], *, as_json: bool) -> Path:
+    """A database of threads, each a chain of checkpoints with what was written on top of them."""
+    number = 0
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(TABLES)
+        for thread, chain in enumerate(threads):
+            before = None
+            for values, writes, facts in chain:
+                number += 1
+                name = ident(number)
+                document = {"v": 4, "channel_values": values, "channel_versions": {}, "versions_seen": {}}
+                kind, blob = stored(document, as_json=as_json)
+                row = (f"t{thread}", "", name, before, kind, blob, json.dumps(facts))
+                connection.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                for index, (channel, value, task_path) in enumerate(writes):
+                    written = (f"t{thread}", name, str(uuid.UUID(int=9)), task_path, index, channel)
+                    connection.execute(
+                        "INSERT INTO writes VALUES (?, '', ?, ?, ?, ?, ?, ?, ?)",
+                        (*written, *stored(value, as_json=as_json)),
+                    )
+                before = name
+        connection.commit()
+    return path
+
+
+def texts_of(source: LangGraphSource, run: Run) -> Iterator[str]:
+    """All texts of a run that a search looks at."""
+    texts = RunTexts(source, run)
+    yield from (text.text for text in texts.begin())
+    for step in steps_of(texts, texts.first + 1, None):
+        yield from (text.text for text in texts.step(step)[0])
+
+
+def check(path: Path) -> int:
+    """Check that no run is passed over that holds a word, or a part that cannot be read; say how many were passed."""
+    passed = 0
+    with pytest.MonkeyPatch.context() as patch, closing(LangGraphSource(path)) as source:
+        patch.setattr(source_module, "_FEWEST_SIFTED", 0)
+        for run in source.runs():
+            for text in {fold(text) for text in texts_of(source, run)}:
+                words = words_needed(text)
+                for asked in [words, *([word] for word in words), *([word[1:]] for word in words)]:
+                    held = source.may_hold(asked)
+                    assert held is None or run.id in held, (text, asked)
+            clear = source.may_hold(["qzxwv"])
+            if clear is not None and run.id not in clear:
+                passed += 1
+                assert unread_in(source, run) == ()
+    return passed
+
+
+@settings(max_examples=60)
+@given(THREADS, st.booleans())
+def test_no_thread_is_passed_over_that_holds_a_word(threads: list[list[tuple[Any, Any, Any]]], as_json: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check(made(Path(folder) / "made.db", threads, as_json=as_json))
+
+
+def test_what_is_stored_plainly_is_passed_over(tmp_path: Path) -> None:
+    chain = [({"messages": [{"type": "ai", "content": "a\nfound"}]}, [("topic", "Found", "")], {"source": "loop"})]
+    assert check(made(tmp_path / "plain.db", [chain], as_json=False)) == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [dt.date(2026, 1, 2), Decimal("1.50"), uuid.UUID(int=1), "\\u006eeedle", b"bytes", Path("a/b")],
+    ids=str,
+)
+def test_what_is_read_otherwise_than_it_stands_there_is_not(tmp_path: Path, value: Any) -> None:
+    chain = [({"topic": value}, [], {"source": "loop"})]
+    expected = 1 if isinstance(value, bytes) else 0
+    assert check(made(tmp_path / "typed.db", [chain], as_json=False)) == expected
+
+
+def test_texts_that_are_shown_with_escapes_or_without_are_found(tmp_path: Path) -> None:
+    failed = {"type": "tool", "content": ["a\nneedle\x1fbead"], "status": "error"}
+    writes = [("messages", failed, "~__pregel_pull, plan")]
+    errors = [
+        ("__error__", "ValueError('\\156eedle')", "~__pregel_pull, plan")
+    ]  # as nobody writes it, but Python reads it
+    chains = [[({"topic": 1}, writes, {"source": "input"}), ({"topic": 1}, [], {"source": "loop"})]]
+    chains.append([({"topic": 1}, errors, {"source": "input"})])
+    path = made(tmp_path / "escaped.db", chains, as_json=False)
+    check(path)
+    with closing(LangGraphSource(path)) as source:
+        found = [text for run in source.runs() for text in texts_of(source, run) if "needle" in text]
+    assert 'ToolError: ["a\\nneedle\\u001fbead"]' in found
+    assert "ValueError: needle" in found
+
+
+def test_a_thread_with_damaged_metadata_is_not_passed_over(tmp_path: Path) -> None:
+    path = made(tmp_path / "flaw.db", [[({"topic": 1}, [], {"source": "input"})]], as_json=False)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE checkpoints SET metadata = 'no JSON'")
+        connection.commit()
+    assert check(path) == 0
+
+
+def test_what_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    assert check(database(tmp_path / "hostile.db", lengths())) == 0
+
+
+def test_every_letter_that_becomes_one_of_ascii_is_known() -> None:
+    sieve = Sieve(["zzz"])
+    for number in range(128, sys.maxunicode + 1):
+        letter = chr(number)
+        if fold(letter).isascii():
+            assert not sieve._passes("msgpack", stored(letter, as_json=False)[1]), hex(number)  # all letters
+
+
+@pytest.mark.parametrize("word", ["e5", "inpu", "redacted", "redactedaaa", "12", "loop", "datab"])
+def test_words_that_runs_show_of_themselves_tell_nothing(word: str) -> None:
+    assert not Sieve([word]).tells
+
+
+def test_a_search_of_many_threads_reads_those_that_may_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [[({"topic": f"topic {number}"}, [], {"source": "loop"})] for number in range(40)]
+    chains[7][0][0]["topic"] = "The Needle"
+    path = made(tmp_path / "many.db", chains, as_json=False)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 40)
+    read: list[str] = []
+    state = LangGraphSource._shared_state  # what every text of a state comes by
+    monkeypatch.setattr(
+        LangGraphSource, "_shared_state", lambda self, run, step: read.append(run) or state(self, run, step)
+    )
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
+        assert [(hit.run, hit.step) for hit in finder.found(parse("needle")).hits] == [("t7", 1)]
+        assert finder.found(parse("thread needles")).hits == ()
+        assert finder.unread() == []
+    assert set(read) == {"t7"}
+    assert not (tmp_path / "index").exists()
+
+
+def test_a_word_of_many_threads_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [[({"topic": f"needle {number}"}, [], {"source": "loop"})] for number in range(5)]
+    path = made(tmp_path / "all.db", chains, as_json=False)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(finder_module, "_MOST_SIFTED", 4)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
+        assert len(finder.found(parse("needle")).hits) == 5
+    assert (tmp_path / "index").exists()
+
+
+@pytest.mark.skipif("AGENT_TT_RECORDINGS" not in os.environ, reason="AGENT_TT_RECORDINGS does not say where they are")
+def test_recorded_databases_are_sifted_as_they_are_read() -> None:
+    paths = sorted(Path(os.environ["AGENT_TT_RECORDINGS"]).glob("langgraph*/**/checkpoints.db"))
+    assert sum(map(check, paths)) > 5
