@@ -31,6 +31,7 @@ __all__ = [
     "JOIN_VARIABLE",
     "Join",
     "environment_for",
+    "is_beside_jobs",
     "join_from_here",
     "label_here",
     "preparing_places",
@@ -41,8 +42,11 @@ __all__ = [
 JOIN_VARIABLE: Final = "AGENT_TT_JOIN"
 _LABEL: Final = "proc"
 _POOLS: Final = frozenset({"concurrent.futures.process", "multiprocessing.pool"})
-_OF_POOL: Final = "worker"
-"""What a pool's own processes are counted under: how many it starts may be a race, and their jobs have other lanes."""
+_OF_POOL: Final = "pool-proc"
+"""What a pool's own processes are counted under: how many it starts may be a race, and their jobs have other lanes.
+
+No function has such a name, so no task is counted under it.
+"""
 
 _LAST: Final = -1000
 """After everything else that `multiprocessing` does as a process ends: highest first."""
@@ -122,6 +126,11 @@ class _Forking(threading.local):
 
 _FORKING = _Forking()
 _IS_WATCHING = threading.Event()
+
+
+def is_beside_jobs(lane: str) -> bool:
+    """Whether a lane is that of a pool's process, or below it: what is done there, by an initializer, is no job's."""
+    return f"/{_OF_POOL}." in lane
 
 
 def label_here() -> str:

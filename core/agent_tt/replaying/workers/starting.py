@@ -7,17 +7,19 @@ elsewhere from then on. One that is spawned is told so by the first thing that i
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import popen_forkserver, popen_spawn_posix, process, spawn
+from multiprocessing import connection, context, popen_forkserver, popen_spawn_posix, process, spawn
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.intercepting.recorded_responses import RecordedResponses
-from agent_tt.recording.lanes.hooks import Patch
+from agent_tt.recording.lanes.hooks import HOOKS, Patch
+from agent_tt.recording.modules.fitness import need_attributes
 from agent_tt.recording.runs.child_process import label_here
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
@@ -40,6 +42,14 @@ if TYPE_CHECKING:
     from agent_tt.replaying.workers.serving import Serving
 
 __all__ = ["OWN_WORKERS", "Joining", "Setting", "Workers"]
+
+_LOG: Final = logging.getLogger(__name__)
+
+_METHODS: Final = (None, "fork", "spawn", "forkserver")
+"""How `multiprocessing` itself starts a process; None: as one of these. No other would be guarded."""
+
+_LIBRARIES: Final = ("concurrent", "multiprocessing")
+"""What has to be made as we know it for jobs to have lanes; see `Hooks.unfit`."""
 
 
 class _Starting(threading.local):
@@ -147,7 +157,16 @@ class Workers:
 
     @contextmanager
     def standing(self) -> Iterator[None]:
-        """Let workers be started while the block lasts."""
+        """Let workers be started while the block lasts.
+
+        Where this Python makes pools otherwise than we know, none may be: the guard halts the first.
+        """
+        try:
+            check_pools()
+        except AttributeError as error:
+            _LOG.info("no worker process can be replayed: %s", error)
+            yield
+            return
         patches = [
             Patch(process.BaseProcess, "start", self._hook_start),
             Patch(spawn, "get_preparation_data", self._hook_preparation),
@@ -204,6 +223,9 @@ class Workers:
 
     def _hook_start(self, original: Callable[..., None]) -> Callable[..., None]:
         def start(started: process.BaseProcess) -> None:
+            if getattr(started, "_start_method", None) not in _METHODS or not HOOKS.unfit.keys().isdisjoint(_LIBRARIES):
+                original(started)  # the guard halts it
+                return
             self._serve_workers()
             before, _PROCESS.starting.process = _PROCESS.starting.process, started
             try:
@@ -249,6 +271,20 @@ class Workers:
         return popen
 
 
+def check_pools() -> None:
+    """An executor counts its idle workers by a semaphore, and processes are started by what is replaced here.
+
+    Raises:
+        AttributeError: this Python does it otherwise.
+    """
+    count = ProcessPoolExecutor._adjust_process_count  # noqa: SLF001
+    need_attributes(count, "_idle_worker_semaphore", "acquire", "_max_workers", "_spawn_process")
+    need_attributes(context.ForkServerProcess._Popen, "popen_forkserver", "Popen")  # noqa: SLF001
+    need_attributes(popen_spawn_posix.Popen._launch, "get_preparation_data")  # type: ignore[attr-defined]  # noqa: SLF001
+    need_attributes(connection.Listener.__init__, "_listener")
+    need_attributes(connection.SocketListener.__init__, "_socket")  # type: ignore[attr-defined]
+
+
 def _hook_workers(original: Callable[..., None]) -> Callable[..., None]:
     """Let an executor start every worker that it may, as if none were idle.
 
@@ -257,8 +293,7 @@ def _hook_workers(original: Callable[..., None]) -> Callable[..., None]:
     """
 
     def adjust(executor: Any) -> None:
-        idle = getattr(executor, "_idle_worker_semaphore", None)
-        while idle is not None and idle.acquire(blocking=False):
+        while executor._idle_worker_semaphore.acquire(blocking=False):  # noqa: SLF001  looked at by `check_pools`
             pass
         original(executor)
 
