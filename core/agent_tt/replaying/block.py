@@ -14,6 +14,7 @@ from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.patching.patches import patched_again
 from agent_tt.recording.modules.loaded_modules import looking_anew, looking_once
+from agent_tt.recording.runs.kept_patterns import use_rules_of
 from agent_tt.recording.runs.process_runs import process_of
 from agent_tt.recording.runs.recorder import Recording
 from agent_tt.recording.session import SESSION
@@ -139,7 +140,8 @@ def replaying(
     else:
         store = KeptStore(keeping, replay.tape.run, check, checked=checked)
     link = RecordedResponses(answers)
-    setting = Setting(root, replay.tape.run.facts.patched, replay.kept_headers, prepare, join)
+    rules = partial(use_rules_of, dict(replay.tape.run.metadata), replay.tape.place, ())
+    setting = Setting(root, rules, replay.tape.run.facts.patched, replay.kept_headers, prepare, join)
     with (
         looking_once(),
         quiet(),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent_tt.redaction.keyed import key_path
+
 if TYPE_CHECKING:
     from conftest import Project
 
@@ -188,6 +190,45 @@ def test_what_differs_in_a_worker_halts_the_replay_and_is_named(
     assert words in found["message"]
     assert found["file"] == "agent.py"
     assert (project.folder / "looked").read_text() == "x"
+
+
+SECRETS = """
+import multiprocessing as mp, tools
+
+def job(number):
+    return tools.look(f"KD-12345{number} of ann{number}@example.com")
+
+if __name__ == "__main__":
+    tools.look("KD-999999 of bob@example.com")
+    with mp.get_context("spawn").Pool(1) as pool:
+        print(len(pool.map(job, [1, 2], chunksize=1)))
+"""
+SETTINGS = """
+[tool.agent-tt]
+redact = "personal"
+[tool.agent-tt.redaction]
+customer = "KD-[0-9]{6}"
+"""
+
+
+def test_a_worker_finds_secret_what_the_recorded_run_did_and_none_begins_without_the_key_of_its_marks(
+    project: Project,
+) -> None:
+    project.write(tools=TOOLS, agent=SECRETS)
+    (project.folder / "pyproject.toml").write_text(SETTINGS)
+    assert project.record("agent.py", options=CALLS[:2]).code == 0
+    (run,) = project.runs()
+    asked = str([call.args for call in project.calls(run)])
+    assert "KD-" not in asked
+    assert "@" not in asked
+    (project.folder / "pyproject.toml").unlink()  # the run keeps its own rules
+    code, report = replay(project)
+    assert (code, report["served"], report["divergences"], report["reservations"]) == (0, 3, [], []), report
+    key_path(project.store_path).unlink()
+    code, report = replay(project)
+    (found,) = report["divergences"]
+    assert (code, found["kind"], report["served"]) == (1, "unrecorded effect", 1), report
+    assert "multiprocessing.spawn" in found["message"]
 
 
 BREAKS = """

@@ -37,6 +37,7 @@ def join(told: Joining) -> None:
     """Make this process a worker of a replay, until it ends."""
     sys.path[:] = told.sys_path
     setting = told.setting
+    setting.use_rules()
     asking = Asking(Line(told.address), setting.kept_headers)
     store = NumberingStore(begun=told.number)
     store.elsewhere = asking

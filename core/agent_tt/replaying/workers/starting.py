@@ -23,6 +23,7 @@ from agent_tt.recording.modules.fitness import need_attributes
 from agent_tt.recording.runs.child_process import label_here
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
+from agent_tt.redaction.keyed import KEYED
 from agent_tt.replaying.clock.timeline import Timeline
 from agent_tt.replaying.guard.attempts import answered_again
 from agent_tt.replaying.guard.guard import Guard, Rules
@@ -76,6 +77,7 @@ class Setting:
 
     Attributes:
         root: the project root.
+        use_rules: makes what was secret in the run secret in a new interpreter.
         patched: which clocks and the like are recorded.
         kept_headers: names of request headers that counted as part of a question when the run was recorded.
         prepare: called in a new interpreter before anything of the agent's is imported there.
@@ -83,6 +85,7 @@ class Setting:
     """
 
     root: str | None
+    use_rules: Callable[[], None]
     patched: Any
     kept_headers: frozenset[str]
     prepare: Callable[[], None] | None
@@ -223,7 +226,7 @@ class Workers:
 
     def _hook_start(self, original: Callable[..., None]) -> Callable[..., None]:
         def start(started: process.BaseProcess) -> None:
-            if getattr(started, "_start_method", None) not in _METHODS or not HOOKS.unfit.keys().isdisjoint(_LIBRARIES):
+            if not _can_be_replayed(started):
                 original(started)  # the guard halts it
                 return
             self._serve_workers()
@@ -283,6 +286,15 @@ def check_pools() -> None:
     need_attributes(popen_spawn_posix.Popen._launch, "get_preparation_data")  # type: ignore[attr-defined]  # noqa: SLF001
     need_attributes(connection.Listener.__init__, "_listener")
     need_attributes(connection.SocketListener.__init__, "_socket")  # type: ignore[attr-defined]
+
+
+def _can_be_replayed(started: process.BaseProcess) -> bool:
+    """Whether a worker would be given its answers: it is told, its jobs have lanes, and it finds what is secret alike.
+
+    Without the key of their marks, values are taken for recorded ones in the order in which one process meets them.
+    """
+    is_told = getattr(started, "_start_method", None) in _METHODS
+    return is_told and HOOKS.unfit.keys().isdisjoint(_LIBRARIES) and not KEYED.lacks_key
 
 
 def _hook_workers(original: Callable[..., None]) -> Callable[..., None]:
