@@ -166,7 +166,7 @@ class Replay:
             if not question.lane:
                 raise self._halt(unanswered("unrecorded effect", question, where="no lane of the run"))
             match = self._matching.find(question.lane, question.signature)
-            if match.call is None and (again := self._beside_jobs(question)) is not None:
+            if match.call is None and (again := self._beside_jobs(question, match.lane)) is not None:
                 return Answer(self, again)
             if match.call is None:
                 entry = self._unmatched(question, match.lane)
@@ -182,10 +182,10 @@ class Replay:
                 self.turns.asked(entry.lasted(), entry.after())
         return Answer(self, entry)
 
-    def _beside_jobs(self, question: Question) -> TapeCall | None:
+    def _beside_jobs(self, question: Question, lane: TapeLane) -> TapeCall | None:
         """What is answered once more where a pool started more processes than it did; it waits for nothing."""
         known = self.tape.answered_beside_jobs(question.signature) if is_beside_jobs(question.lane) else None
-        if known is None:
+        if known is None or any(entry.signature == question.signature for entry in lane.calls):  # it asks once more
             return None
         self.notes.add("unreliable", _BESIDE_JOBS)
         again = copy(known)

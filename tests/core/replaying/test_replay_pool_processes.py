@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import multiprocessing.spawn
 import os
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
@@ -95,6 +95,14 @@ def test_a_job_more_is_not_given_what_a_process_was() -> None:
         ask(replay, JOB, "same")
 
 
+def test_a_process_that_asks_once_more_than_it_did_differs() -> None:
+    replay = replay_of((FIRST, "same"))
+    ask(replay, FIRST, "same")
+    with pytest.raises(Divergence):
+        ask(replay, FIRST, "same")
+    assert kinds(replay) == (["extra call"], ["unreliable"])
+
+
 def other_count(executor: ProcessPoolExecutor) -> None:
     """As a later Python has it: idle workers are a number."""
     if executor._idle_worker_number <= 0 and len(executor._processes) < executor._max_workers:
@@ -111,6 +119,10 @@ def unfit_lanes(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(HOOKS.unfit, "concurrent", "concurrent is not as we know it")
 
 
+def other_interpreter(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(multiprocessing.spawn, "_python_exe", b"/no/python")
+
+
 class OtherProcess(multiprocessing.get_context("fork").Process):
     """One that begins in a way of its own."""
 
@@ -118,7 +130,7 @@ class OtherProcess(multiprocessing.get_context("fork").Process):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
-@pytest.mark.parametrize("make_unfit", [unfit_executor, unfit_lanes, None])
+@pytest.mark.parametrize("make_unfit", [unfit_executor, unfit_lanes, other_interpreter, None])
 def test_what_starts_processes_otherwise_than_we_know_halts_the_replay_at_the_first(
     make_unfit: Callable[[pytest.MonkeyPatch], None] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

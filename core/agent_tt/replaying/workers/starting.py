@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -288,13 +289,19 @@ def check_pools() -> None:
     need_attributes(connection.SocketListener.__init__, "_socket")  # type: ignore[attr-defined]
 
 
+def _executable() -> str | None:
+    """The interpreter that `multiprocessing` starts, which a program may choose."""
+    chosen: str | bytes | None = spawn.get_executable()
+    return None if chosen is None else os.fsdecode(chosen)
+
+
 def _can_be_replayed(started: process.BaseProcess) -> bool:
-    """Whether a worker would be given its answers: it is told, its jobs have lanes, and it finds what is secret alike.
+    """Whether a worker would be told where to ask, its jobs have lanes, and it would find the same things secret.
 
     Without the key of their marks, values are taken for recorded ones in the order in which one process meets them.
     """
-    is_told = getattr(started, "_start_method", None) in _METHODS
-    return is_told and HOOKS.unfit.keys().isdisjoint(_LIBRARIES) and not KEYED.lacks_key
+    is_ours = getattr(started, "_start_method", None) in _METHODS and _executable() == sys.executable
+    return is_ours and HOOKS.unfit.keys().isdisjoint(_LIBRARIES) and not KEYED.lacks_key
 
 
 def _hook_workers(original: Callable[..., None]) -> Callable[..., None]:
