@@ -241,6 +241,9 @@ class Link:
     def before_write(self, number: int) -> None:
         """Called before a file descriptor is written to; raise to refuse that."""
 
+    def job_returns(self, run_id: str, lane: str) -> None:
+        """Called in a worker process before a job of a pool returns what it gave to who submitted it."""
+
     # ------------------------------------------------------------ what else the recorder asks
 
     def kept_headers(self) -> frozenset[str] | None:
@@ -287,6 +290,7 @@ class Chain:
         self.reach = _having(ordered[::-1], Link.reach)
         self.program_started = _having(ordered, Link.program_started)
         self.before_write = _having(ordered, Link.before_write)
+        self.job_returns = _having(ordered, Link.job_returns)
         self.kept_headers = _having(ordered, Link.kept_headers)
         self.clock_offset = _having(ordered, Link.clock_offset)
 

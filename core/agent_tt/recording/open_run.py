@@ -143,8 +143,8 @@ class StepMaker(Protocol):
     def lane_ended(self, lane: str) -> None:
         """A task, job or thread is over."""
 
-    def go_on_forked(self) -> None:
-        """In a process that was forked: forget the steps of the other."""
+    def begin_anew(self, lane: str) -> None:
+        """Forget all steps so far: a process that was forked begins, or a job of a pool, in that lane."""
 
     def finish(self, error: BaseException | None) -> None:
         """The run is over; `error` left the code of the main lane, if one did."""
@@ -160,6 +160,7 @@ class OpenRun:
         held: what was drawn between its steps.
         tracks: its state histories.
         latest_answer: when the latest answer reached the agent.
+        jobs_came: the lanes of jobs of process pools that gave something, in the order in which it came back.
         effects: what the settings say that tools do, by their names and by patterns.
         model_steps: what makes its steps, None where the agent names them.
         file: the file that it is written to; None before it begins, and of a replay, which is written nowhere.
@@ -186,6 +187,7 @@ class OpenRun:
         self.effects = load().effects
         self.held = HeldDraws()
         self.latest_answer = LatestAnswer()
+        self.jobs_came: dict[str, None] = {}
         self.model_steps: StepMaker | None = None
         self.file: Path | None = None
 
@@ -287,7 +289,7 @@ class OpenRun:
         self.lanes.go_on_forked(lane)
         self.journal.go_on_forked()
         if self.model_steps is not None:
-            self.model_steps.go_on_forked()
+            self.model_steps.begin_anew(lane.id)
 
     def end_forked(self, error: BaseException | None = None) -> None:
         """End what a process that was forked has open."""

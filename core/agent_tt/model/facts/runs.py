@@ -303,6 +303,7 @@ class RunFacts(Facts):
     )
     effects = Fact(TEXT_BY_NAME, "what a person who forked it said that tools do: `read` or `write`, by name")
     unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
+    jobs_came = Fact(TEXTS, "lanes of jobs that worker processes did, in the order in which what they gave came back")
     incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
     resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")
     fork_terms = Fact(record(TermFacts), "of a fork: on what terms it runs, where they differ from the usual")
