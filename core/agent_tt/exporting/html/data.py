@@ -84,11 +84,12 @@ def _steps(source: RunSource, run: Run) -> Iterator[Wire]:
     for step in source.steps(run.id):
         took = None if step.duration_us is None else duration(step.duration_us / 1e6)
         calls = source.calls(run.id, step.number) if step.calls else ()
-        facts = [step.agent, None if step.lane == "main" else f"lane {step.lane}", took, *usage(step)]
+        facts = [step.agent, None if step.lane == "main" else f"lane {step.lane}", *usage(step)]
         yield {
             "name": step.name,
             "status": step.status,
             "kind": step.kind,
+            "took": took,
             "facts": [*filter(None, facts)],
             "decision": step.decision,
             "error": _error(step.error),

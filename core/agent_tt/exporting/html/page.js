@@ -112,7 +112,7 @@ class Page {
   follow() {
     const found = /^#(?:(c?)(\d+):)?(\d+)$/.exec(location.hash);
     if (!found) return false;
-    const number = found[2] === undefined ? this.run : Number(found[2]) - 1, place = Number(found[3]);
+    const number = found[2] === undefined ? 0 : Number(found[2]) - 1, place = Number(found[3]);
     if (found[1] ? !this.pairs[number] : !this.runs[number]) return false;
     if (found[1]) this.compare(number, place); else this.open(number, place);
     return true;
@@ -263,7 +263,7 @@ class Page {
     const glyph = step.status === "error" ? "✗" : { llm: "◆", write: "◉" }[step.kind] ?? "●";
     return make("span", `cell ${step.status === "error" ? "failed" : ""}`, make("span", "number", String(number)),
       make("span", `kind ${step.kind ?? ""}`, glyph), make("span", "name", step.name),
-      make("span", "took", step.facts?.find((fact) => /s$|min$/.test(fact)) ?? ""));
+      make("span", "took", step.took ?? ""));
   }
 
   drawState() {
@@ -302,7 +302,7 @@ class Page {
     const step = run.steps[number];
     const of = this.pair === null ? "" : `${run.name}: `;
     const drawn = [make("h2", "", `${of}${number} ${step.name}`)];
-    if (number) drawn.push(make("p", "muted", [step.status, ...step.facts].join(" · ")));
+    if (number) drawn.push(make("p", "muted", [step.status, ...(step.took ? [step.took] : []), ...step.facts].join(" · ")));
     if (step.damaged) drawn.push(make("p", "failed", step.damaged));
     if (step.decision) drawn.push(make("p", "decision", step.decision));
     if (step.error) drawn.push(make("pre", "failed", step.error.text));

@@ -62,7 +62,7 @@ class Tree {
   }
 
   fold(entries, path) {
-    const box = make("details", "fold", make("summary", "", `┊ ${entries.length.toLocaleString("en")} more, unchanged`));
+    const box = make("details", "fold", make("summary", "", `┊ ${entries.length.toLocaleString("en")} unchanged`));
     let drawn = 0;
     const more = () => {
       for (const [key, item] of entries.slice(drawn, drawn + PAGE)) box.append(this.entry(key, item, [...path, key]));
@@ -116,7 +116,8 @@ function drawChanges(changes) {
   const box = make("div", "changes");
   for (const { op, path, old, new: now } of changes.slice(0, MOST_CHANGES)) {
     const [mark, name] = MARKS[op];
-    const row = make("div", `change ${name}`, make("span", "mark", mark), make("span", "path", pathText(path) || "(everything)"));
+    const where = make("span", "path", pathText(path) || "(everything)");
+    const row = make("div", `change ${name}`, make("span", "mark", mark), " ", where, " ");
     if (op !== "add") row.append(make("del", "", brief(old, 400)));
     if (op === "change") row.append(" → ");
     if (op !== "remove") row.append(make("ins", "", brief(now, 400)));
