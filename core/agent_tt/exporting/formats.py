@@ -28,6 +28,7 @@ EXPORTS: Final = Plugins[Export](
     "agent_tt.exports",
     {
         "markdown": "agent_tt.exporting.markdown:Markdown",
+        "html": "agent_tt.exporting.html.page:Html",
     },
     _accepted,
 )

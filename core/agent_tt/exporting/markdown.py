@@ -10,12 +10,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from agent_tt.addresses import Address
 from agent_tt.codec.paths import get
 from agent_tt.codec.text import pretty, printable, summary
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.export import Export
-from agent_tt.model.shown import cost, counted, duration, tokens
+from agent_tt.exporting.facts import run_facts, usage
+from agent_tt.model.shown import counted, duration
 from agent_tt.querying.provenance.trail import trail_of
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from agent_tt.comparing.values.states import Change
     from agent_tt.exporting.export import Exported
-    from agent_tt.model import Call, ErrorInfo, Run, Step
+    from agent_tt.model import Call, ErrorInfo, Run
     from agent_tt.protocols import RunSource
 
 __all__ = ["Markdown"]
@@ -92,7 +94,7 @@ def _longest(text: str) -> int:
 def _run_lines(source: RunSource, run: Run, named: int | None) -> Iterator[str]:
     yield f"## {code(run.name)}: {_word(run.status)}"
     yield ""
-    yield from (f"- {fact}" for fact in _run_facts(run))
+    yield from (f"- {name}: {code(said)}" for name, said in run_facts(run))
     if run.error is not None:
         yield ""
         yield from fence(_error_text(run.error))
@@ -102,31 +104,6 @@ def _run_lines(source: RunSource, run: Run, named: int | None) -> Iterator[str]:
     yield "### Open it"
     yield ""
     yield from fence(_command(source, run, step), "sh")
-
-
-def _run_facts(run: Run) -> Iterator[str]:
-    if run.agent:
-        yield f"agent: {code(run.agent)}"
-    if run.model is not None and run.model.model:
-        yield f"model: {code(run.model.model)}"
-    if run.parent is not None:
-        yield f"forked at step {run.fork_step}" + (f", with {counted(len(run.edits), 'edit')}" if run.edits else "")
-    said = [counted(run.steps, "step")]
-    if run.ended_us is not None:
-        said.append(duration((run.ended_us - run.started_us) / 1e6))
-    said += _usage(run)
-    yield " · ".join(said)
-    for word in (run.incomplete, run.damaged):
-        if word:
-            yield code(word)
-
-
-def _usage(what: Run | Step) -> Iterator[str]:
-    known = [count for count in (what.tokens_in, what.tokens_out) if count is not None]
-    if known:
-        yield tokens(sum(known))
-    if what.cost_usd is not None:
-        yield cost(what.cost_usd, what.unpriced)
 
 
 def _chosen_step(source: RunSource, run: Run) -> int:
@@ -143,15 +120,13 @@ def _step_lines(source: RunSource, run: Run, number: int) -> Iterator[str]:
     yield ""
     if step is not None:
         took = None if step.duration_us is None else duration(step.duration_us / 1e6)
-        yield " · ".join(
-            filter(None, (_word(step.status), code(step.agent) if step.agent else "", took, *_usage(step)))
-        )
+        yield " · ".join(filter(None, (_word(step.status), code(step.agent) if step.agent else "", took, *usage(step))))
         yield ""
         if step.damaged is not None:
             yield code(step.damaged)
             yield ""
         if step.decision:
-            yield from (*fence(step.decision), "")
+            yield from ("decided", "", *fence(step.decision), "")
         if step.error is not None:
             yield from (*fence(_error_text(step.error)), "")
         for call in source.calls(run.id, number) if step.calls else ():
@@ -250,12 +225,15 @@ def _trail_lines(source: RunSource, run: Run, number: int, changes: list[Change]
 
 
 def _error_text(error: ErrorInfo) -> str:
-    return error.traceback.rstrip() or f"{error.short}{''.join(error.message.splitlines(keepends=True)[1:])}"
+    """The traceback, of a long one its end: that says most; else the message."""
+    text = error.traceback.rstrip() or "\n".join((error.short, *error.message.splitlines()[1:]))
+    left_out = len(text) - _MOST_TEXT // 2
+    return f"… {left_out:,} more characters before\n{text[left_out:]}" if left_out > 0 else text
 
 
 def _command(source: RunSource, run: Run, step: int) -> str:
     name = run.name if run.name.isprintable() else run.id
     words = ["agent-tt", "open", name, "--at", str(step)]
     if not source.capabilities.records:
-        words += ["--store", source.path.name]
+        words += ["--store", str(source.path) if isinstance(source.path, Address) else source.path.name]
     return shlex.join(words)

@@ -10,10 +10,13 @@ import click
 
 from agent_tt.errors import UsageError
 from agent_tt.exporting.formats import EXPORTS, format_for, named_format
+from agent_tt_tui.cli.keeping.screen_picture import ScreenPicture
 from agent_tt_tui.cli.options import Options, common_options, find_place, runs_argument, with_options, write_json
 
 if TYPE_CHECKING:
     from agent_tt.exporting.export import Export
+
+EXPORTS.add("svg", ScreenPicture())
 
 _OWN: frozenset[str] = frozenset({"at", "debug", "force", "format", "help", "json", "output", "store"})
 """Options of the command, which no format's name takes."""
