@@ -7,6 +7,8 @@
 | `writing` | writing a file whole or not at all |
 | `redacted` | runs without what the rules of redaction take out |
 | `markdown` | a run as text for an issue |
+| `bundle` | runs with all that belongs to them, in one file that opens elsewhere |
+| `agent_code` | the files of an agent, and the packages that it ran with |
 
 A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any
 other file pass through `redacted`.

@@ -27,6 +27,7 @@ def _accepted(found: object) -> Export:
 EXPORTS: Final = Plugins[Export](
     "agent_tt.exports",
     {
+        "bundle": "agent_tt.exporting.bundle:Bundle",
         "markdown": "agent_tt.exporting.markdown:Markdown",
     },
     _accepted,

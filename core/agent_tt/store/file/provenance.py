@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import ReadOnlySource, Untrusted
 from agent_tt.store.file.connecting import connect
+from agent_tt.store.file.heads import MAGIC, read_head
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.definitions import META
@@ -25,7 +26,7 @@ from agent_tt.store.tables.definitions import META
 if TYPE_CHECKING:
     from agent_tt.model import Run
 
-__all__ = ["META_KEY", "check_made_here", "is_made_here", "new_stamp", "trust_store"]
+__all__ = ["META_KEY", "check_made_here", "forget_maker", "is_made_here", "new_stamp", "trust_store"]
 
 META_KEY: Final = "made_at"
 """The row of `meta` that holds the stamp: `nonce:digest`, both hex."""
@@ -50,6 +51,8 @@ def is_made_here(path: Path) -> bool:
     key = _key(make=False)
     if key is None:
         return False
+    if not _is_sqlite(path):
+        return False
     try:
         with closing(connect(path, mode="ro")) as connection:
             found = connection.execute("SELECT value FROM meta WHERE key = ?", (META_KEY,)).fetchone()
@@ -65,10 +68,15 @@ def trust_store(path: Path) -> None:
     """Stamp a store that came from elsewhere: what its runs name may be run from now on.
 
     Raises:
-        Untrusted: this machine has no id, and no key can be written to the user's data folder.
+        Untrusted: this machine has no id, and no key can be written to the user's data folder; or it is a bundle.
         ReadOnlySource: the file cannot be written.
         StoreUnreadable: it cannot be read.
     """
+    if not _is_sqlite(path):
+        raise Untrusted(
+            f"{path} is no store that could be trusted from now on: what is in it is asked about each time",
+            hint=f"agent-tt replay {path} --trust",
+        )
     stamp = new_stamp()
     if stamp is None:
         raise Untrusted(
@@ -81,6 +89,19 @@ def trust_store(path: Path) -> None:
     except SQLITE_ERRORS as error:
         if "readonly" in str(error):
             raise ReadOnlySource(f"{path} cannot be written", hint="copy it, and trust the copy") from error
+        raise our_error(path, error) from error
+
+
+def forget_maker(path: Path) -> None:
+    """Take the stamp out of a store that is handed on: who has it could put it into another one.
+
+    Raises:
+        StoreUnreadable: it cannot be read or written.
+    """
+    try:
+        with closing(connect(path, mode="rw")) as connection, Transaction(connection) as tx:
+            META.delete(tx, "key = ?", (META_KEY,))
+    except SQLITE_ERRORS as error:
         raise our_error(path, error) from error
 
 
@@ -107,6 +128,14 @@ def check_made_here(path: Path, run: Run) -> None:
         f" {code.root or code.cwd or 'this folder'}",
         hint="look at that code first; then add --trust once",
     )
+
+
+def _is_sqlite(path: Path) -> bool:
+    """Whether a file is a database, and not a bundle of runs; one that cannot be read is told where it is opened."""
+    try:
+        return read_head(path, len(MAGIC)) in (MAGIC, b"")
+    except OSError:
+        return True
 
 
 def _stamp(key: bytes, nonce: str) -> str:

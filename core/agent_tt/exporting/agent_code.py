@@ -1,0 +1,199 @@
+"""The code of a recorded agent as files: its own, those of its project that it imports, and what it ran with.
+
+Nothing is run or imported to find them: what a file imports is read off its text. What is imported by a name that is
+made up while it runs, and what it reads that is no Python, has to be named.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import platform
+import re
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import UsageError
+from agent_tt.redaction.texts import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["code_files", "lock_of", "python_of"]
+
+_NEVER: Final = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache__"})
+"""Folders of which nothing is the project's own."""
+
+_VERSION: Final = re.compile(r"^version(?:_info)?\s*=\s*([\d.]+)", re.MULTILINE)
+
+
+def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, Path]:
+    """Find the files of a run's agent.
+
+    Args:
+        source: where the run is.
+        run: the run.
+        more: patterns of further files of the project, `prompts/*.txt`.
+
+    Returns:
+        The files by their names below the project, in order.
+
+    Raises:
+        UsageError: there are none here, one lies outside of the project, holds what looks like a secret, or a pattern
+            fits none.
+    """
+    root = Path(run.code.root or run.code.cwd or "").resolve()
+    if not (run.code.root or run.code.cwd) or not root.is_dir():
+        raise UsageError(
+            f"the code of {run.name} is not here: {run.code.root or 'no project'} is not a folder",
+            hint="Export it without --code, or where it ran.",
+        )
+    found = {file.resolve() for file in _named(source, run, root)}
+    if not found:
+        raise UsageError(f"{run.name} names no file of its code below {root}", hint="Export it without --code.")
+    waiting = sorted(found)
+    while waiting:
+        imported = set(_imported(waiting.pop(), root)) - found
+        found |= imported
+        waiting += imported
+    for pattern in more:
+        files = {file.resolve() for file in _fitting(root, pattern) if file.is_file()}
+        if not files:
+            raise UsageError(f"no file below {root} fits {pattern!r}")
+        found |= files
+    names = {}
+    for file in sorted(found):
+        if not file.is_relative_to(root):
+            raise UsageError(f"{file} lies outside of the project {root}", hint="Export it without --code.")
+        _check_clean(file)
+        names[file.relative_to(root).as_posix()] = file
+    return names
+
+
+def _fitting(root: Path, pattern: str) -> Iterable[Path]:
+    try:
+        return [*root.glob(pattern)]
+    except (ValueError, NotImplementedError) as error:
+        raise UsageError(f"{pattern!r} is not a pattern of files below {root}: {error}") from error
+
+
+def _named(source: RunSource, run: Run, root: Path) -> Iterator[Path]:
+    """Yield the files that a run names: what was started, and what made its calls."""
+    location, _, _ = (run.code.entry or "").rpartition(":")
+    for name in (run.facts.script, location if location.endswith(".py") else None):
+        if name:
+            file = root / name
+            if not file.is_file():
+                raise UsageError(
+                    f"the code of {run.name} is not here: there is no {file}", hint="Export without --code."
+                )
+            yield file
+    for module in (run.facts.module, location if location and not location.endswith(".py") else None):
+        if module:
+            yield from _modules([module], [root])
+            yield from _modules([f"{module}.__main__"], [root])
+    for call in source.call_heads(run.id):
+        if call.facts.file and (file := root / call.facts.file).is_file() and _is_own(file.resolve(), root):
+            yield file
+
+
+def _is_own(file: Path, root: Path) -> bool:
+    """Whether a file is the project's own, and not one of an environment or a hidden folder in it."""
+    if not file.is_relative_to(root):
+        return False
+    parts = file.relative_to(root).parts
+    if any(part in _NEVER or part.startswith(".") for part in parts):
+        return False
+    return not any((root.joinpath(*parts[:depth]) / "pyvenv.cfg").exists() for depth in range(1, len(parts)))
+
+
+def _imported(file: Path, root: Path) -> Iterator[Path]:
+    """Yield the project's own files that a file imports."""
+    if file.suffix != ".py":
+        return
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names, folders = [alias.name for alias in node.names], [root, file.parent]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            names = [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names)]
+            folders = [file.parents[node.level - 1]] if 0 < node.level <= len(file.parents) else [root, file.parent]
+        else:
+            continue
+        yield from (found for each in _modules(names, folders) if _is_own(found := each.resolve(), root))
+
+
+def _modules(names: Iterable[str], folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files of modules, and of the packages that they are in."""
+    for folder in folders:
+        for name in names:
+            place = folder
+            for part in filter(None, name.split(".")):
+                place = place / part
+                for file in (place.with_name(f"{part}.py"), place / "__init__.py"):
+                    if file.is_file():
+                        yield file
+
+
+def _check_clean(file: Path) -> None:
+    """Refuse a file in which redaction finds something: a changed one would not be what ran.
+
+    Raises:
+        UsageError: names the first line.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    clean = redact_text(text)
+    if clean == text:
+        return
+    pairs = zip(text.splitlines(), clean.splitlines(), strict=False)
+    line = next((number for number, (was, now) in enumerate(pairs, 1) if was != now), 1)
+    raise UsageError(
+        f"{file}, line {line} holds what looks like a secret, and would be handed on with --code",
+        hint="Take it out there, and read it from the environment; or export without --code.",
+    )
+
+
+def lock_of(run: Run) -> str:
+    """The packages that a run's Python has, as `name==version` a line; "" where that cannot be told."""
+    folders = _package_folders(run.code.interpreter)
+    if folders is None:
+        return ""
+    found = {each.name: each.version for each in distributions(path=folders) if each.name}
+    return "".join(f"{name}=={version}\n" for name, version in sorted(found.items(), key=lambda pair: pair[0].lower()))
+
+
+def python_of(run: Run) -> str:
+    """The version of a run's Python, `3.11.9`; "" where that cannot be told."""
+    if _is_this(run.code.interpreter):
+        return platform.python_version()
+    try:
+        said = _VERSION.search((Path(run.code.interpreter or "").parents[1] / "pyvenv.cfg").read_text(encoding="utf-8"))
+    except (OSError, ValueError, IndexError):
+        return ""
+    return "" if said is None else said[1].strip(".")
+
+
+def _is_this(interpreter: str | None) -> bool:
+    return interpreter is None or os.path.abspath(interpreter) == os.path.abspath(sys.executable)  # noqa: PTH100  links lead out of environments
+
+
+def _package_folders(interpreter: str | None) -> list[str] | None:
+    """Where a Python finds its packages; of another one than ours only an environment is known."""
+    if _is_this(interpreter):
+        return [folder for folder in sys.path if Path(folder).name in _NEVER]
+    folders = [*Path(interpreter or "").parent.parent.glob("lib*/python3*/site-packages")]
+    return [str(folder) for folder in folders] or None
