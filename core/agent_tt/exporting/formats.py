@@ -27,8 +27,9 @@ def _accepted(found: object) -> Export:
 EXPORTS: Final = Plugins[Export](
     "agent_tt.exports",
     {
-        "bundle": "agent_tt.exporting.bundle:Bundle",
         "markdown": "agent_tt.exporting.markdown:Markdown",
+        "html": "agent_tt.exporting.html.page:Html",
+        "bundle": "agent_tt.exporting.bundle:Bundle",
     },
     _accepted,
 )

@@ -15,7 +15,8 @@ from agent_tt.codec.text import pretty, printable, summary
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.export import Export
-from agent_tt.model.shown import cost, counted, duration, tokens
+from agent_tt.exporting.facts import run_facts, usage
+from agent_tt.model.shown import counted, duration
 from agent_tt.querying.provenance.trail import trail_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.comparing.values.states import Change
     from agent_tt.exporting.export import Exported
-    from agent_tt.model import Call, ErrorInfo, Run, Step
+    from agent_tt.model import Call, ErrorInfo, Run
     from agent_tt.protocols import RunSource
 
 __all__ = ["Markdown"]
@@ -92,7 +93,7 @@ def _longest(text: str) -> int:
 def _run_lines(source: RunSource, run: Run, named: int | None) -> Iterator[str]:
     yield f"## {code(run.name)}: {_word(run.status)}"
     yield ""
-    yield from (f"- {fact}" for fact in _run_facts(run))
+    yield from (f"- {name}: {code(said)}" for name, said in run_facts(run))
     if run.error is not None:
         yield ""
         yield from fence(_error_text(run.error))
@@ -102,31 +103,6 @@ def _run_lines(source: RunSource, run: Run, named: int | None) -> Iterator[str]:
     yield "### Open it"
     yield ""
     yield from fence(_command(source, run, step), "sh")
-
-
-def _run_facts(run: Run) -> Iterator[str]:
-    if run.agent:
-        yield f"agent: {code(run.agent)}"
-    if run.model is not None and run.model.model:
-        yield f"model: {code(run.model.model)}"
-    if run.parent is not None:
-        yield f"forked at step {run.fork_step}" + (f", with {counted(len(run.edits), 'edit')}" if run.edits else "")
-    said = [counted(run.steps, "step")]
-    if run.ended_us is not None:
-        said.append(duration((run.ended_us - run.started_us) / 1e6))
-    said += _usage(run)
-    yield " · ".join(said)
-    for word in (run.incomplete, run.damaged):
-        if word:
-            yield code(word)
-
-
-def _usage(what: Run | Step) -> Iterator[str]:
-    known = [count for count in (what.tokens_in, what.tokens_out) if count is not None]
-    if known:
-        yield tokens(sum(known))
-    if what.cost_usd is not None:
-        yield cost(what.cost_usd, what.unpriced)
 
 
 def _chosen_step(source: RunSource, run: Run) -> int:
@@ -143,9 +119,7 @@ def _step_lines(source: RunSource, run: Run, number: int) -> Iterator[str]:
     yield ""
     if step is not None:
         took = None if step.duration_us is None else duration(step.duration_us / 1e6)
-        yield " · ".join(
-            filter(None, (_word(step.status), code(step.agent) if step.agent else "", took, *_usage(step)))
-        )
+        yield " · ".join(filter(None, (_word(step.status), code(step.agent) if step.agent else "", took, *usage(step))))
         yield ""
         if step.damaged is not None:
             yield code(step.damaged)

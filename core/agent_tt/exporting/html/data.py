@@ -1,0 +1,183 @@
+"""What the page is given: runs with their steps, calls and states, and how runs compare.
+
+States, and what calls of one kind asked and were answered, are kept as what changed since the one before
+(`agent_tt.history.changes.ops`), so that the page grows with what changed and not with what was there.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agent_tt.comparing.runs.comparison import compare_runs
+from agent_tt.errors import AgentTTError, RunNotFound
+from agent_tt.exporting.facts import run_facts, usage
+from agent_tt.exporting.html.packing import pack, pack_ops
+from agent_tt.history.changes.diff import diff
+from agent_tt.model.shown import duration
+from agent_tt.providers.chat import Message, answer_in, conversation_in, message_of
+from agent_tt.providers.provider_call import provider_call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.exporting.export import Exported
+    from agent_tt.model import Call, ErrorInfo, Run, Step
+    from agent_tt.protocols import RunSource
+
+__all__ = ["page_data"]
+
+
+def page_data(exported: Exported) -> dict[str, Wire]:
+    """Give what the page shows.
+
+    A single fork brings the run that it was forked from.
+
+    Returns:
+        `{runs, pairs, start: {run, step}}`: `pairs` of each fork with its parent, and of two runs, `start` with the
+        number of the run in `runs` and the step to begin with.
+    """
+    source, runs = exported.source, list(exported.runs)
+    if len(runs) == 1 and runs[0].parent is not None:
+        with suppress(RunNotFound):  # deleted since; the fork stands alone
+            runs.append(source.run(runs[0].parent))
+    places = {run.id: number for number, run in enumerate(runs)}
+    pairs = [(places[run.parent], number) for number, run in enumerate(runs) if run.parent in places]
+    if len(runs) == 2 and not pairs:
+        pairs = [(0, 1)]
+    return {
+        "runs": [_run(source, run) for run in runs],
+        "pairs": [_pair(source, runs, *pair) for pair in pairs],
+        "start": {"run": 0, "step": exported.steps.get(runs[0].id)},
+    }
+
+
+def _pair(source: RunSource, runs: list[Run], a: int, b: int) -> Wire:
+    """`{a, b, diverged, because, unread, rows: [[a, b, same]]}`; null where one of the runs has no such step."""
+    found = compare_runs(source, runs[a], source, runs[b])
+    return {
+        "a": a,
+        "b": b,
+        "diverged": found.diverged_at,
+        "because": found.because,
+        "unread": [*found.unread],
+        "rows": [[row.a, row.b, row.kind == "same"] for row in found.rows],
+    }
+
+
+def _run(source: RunSource, run: Run) -> Wire:
+    return {
+        "name": run.name,
+        "status": run.status,
+        "facts": [list(fact) for fact in run_facts(run)],
+        "error": _error(run.error),
+        "steps": [*_steps(source, run)],
+    }
+
+
+def _steps(source: RunSource, run: Run) -> Iterator[Wire]:
+    """Yield the input, then the steps; each at the position of its number."""
+    broken = {*source.damaged_steps(run.id)}
+    chains = _Chains()
+    yield {"name": "input", "status": "", **_state(source, run, 0, broken)}
+    for step in source.steps(run.id):
+        took = None if step.duration_us is None else duration(step.duration_us / 1e6)
+        calls = source.calls(run.id, step.number) if step.calls else ()
+        facts = [step.agent, None if step.lane == "main" else f"lane {step.lane}", *usage(step)]
+        yield {
+            "name": step.name,
+            "status": step.status,
+            "kind": step.kind,
+            "took": took,
+            "facts": [*filter(None, facts)],
+            "decision": step.decision,
+            "error": _error(step.error),
+            "damaged": step.damaged,
+            "calls": [_call(call, chains) for call in calls],
+            **_kept(source, run, step, broken),
+        }
+
+
+def _kept(source: RunSource, run: Run, step: Step, broken: set[int]) -> dict[str, Wire]:
+    if step.is_unkept:
+        return {"lost": "The state after this step was not kept."}
+    return _state(source, run, step.number, broken)
+
+
+def _state(source: RunSource, run: Run, number: int, broken: set[int]) -> dict[str, Wire]:
+    """`{state}`, or `{base, ops}`: what turned the state after the step `base` into it, or `{lost}`: why there is none.
+
+    What is damaged is in `broken`, and no base.
+    """
+    try:
+        base = source.base_step(run.id, number)
+        if base is None or base in broken or number in broken:
+            return {"state": pack(source.state(run.id, number))}
+        return {"base": base, "ops": pack_ops(source.changes(run.id, number))}
+    except AgentTTError as error:
+        broken.add(number)
+        return {"lost": error.message}
+
+
+def _error(error: ErrorInfo | None) -> Wire:
+    return None if error is None else {"short": error.short, "text": error.traceback or error.message}
+
+
+class _Chains:
+    """What calls of one kind asked and were answered, each as what changed since the one before."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str, str], tuple[int, Wire]] = {}
+        self._count = 0
+
+    def add(self, call: Call, value: Wire) -> dict[str, Wire]:
+        """`{value}` of the first of its kind; else `{after, ops}`, where `after` counts the calls of the run from 0."""
+        key, number = (call.kind, call.name, call.lane), self._count
+        self._count += 1
+        before = self._last.get(key)
+        self._last[key] = (number, value)
+        if before is None:
+            return {"value": pack(value)}
+        return {"after": before[0], "ops": pack_ops(diff(before[1], value))}
+
+
+def _call(call: Call, chains: _Chains) -> Wire:
+    took = None if call.duration_us is None else duration(call.duration_us / 1e6)
+    effect = {"read": "reads", "write": "writes"}.get(call.effect or "")
+    value: dict[str, Wire] = {"asked": call.args}
+    if call.status == "ok":
+        value["gave"] = call.result
+    value |= _talk(call)
+    return {
+        "kind": call.kind,
+        "name": call.name,
+        "status": "not answered" if call.status == "pending" else call.status,
+        "facts": [*filter(None, (effect, took))],
+        "error": _error(call.error),
+        "damaged": call.damaged,
+        **chains.add(call, value),
+    }
+
+
+def _talk(call: Call) -> dict[str, Wire]:
+    """`{sent, said}`: what a model was sent and what it said, as messages `{role, text, calls, answers}`."""
+    if call.kind != "llm":
+        return {}
+    read = provider_call(call)
+    if read is not None:
+        return {"sent": _messages(read.messages), "said": _messages(read.answer)}
+    path = conversation_in(call.args)
+    if path is None or not isinstance(call.args, dict):
+        return {}
+    sent = call.args[str(path[0])]
+    return {"sent": _messages(sent if isinstance(sent, list) else ()), "said": _messages([answer_in(call.result)])}
+
+
+def _messages(items: Iterable[Wire]) -> Wire:
+    found = (message_of(item) for item in items)
+    return [_message(message) for message in found if message is not None]
+
+
+def _message(message: Message) -> Wire:
+    return {"role": message.role, "text": message.text, "calls": [str(call) for call in message.calls]}
