@@ -15,8 +15,9 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import UsageError
+from agent_tt.errors import Untrusted, UsageError
 from agent_tt.redaction.texts import redact_text
+from agent_tt.store.file.provenance import is_made_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,21 +33,27 @@ _NEVER: Final = frozenset({"site-packages", "dist-packages", "node_modules", "__
 _VERSION: Final = re.compile(r"^version(?:_info)?\s*=\s*([\d.]+)", re.MULTILINE)
 
 
-def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, Path]:
-    """Find the files of a run's agent.
+def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, bytes]:
+    """Find and read the files of a run's agent.
 
     Args:
         source: where the run is.
         run: the run.
-        more: patterns of further files of the project, `prompts/*.txt`.
+        more: patterns of further files of the project, `prompts/*.txt`; hidden ones are none of it.
 
     Returns:
-        The files by their names below the project, in order.
+        What is in the files, by their names below the project, in order.
 
     Raises:
+        Untrusted: the run came from elsewhere: it would choose which files of this machine are handed on.
         UsageError: there are none here, one lies outside of the project, holds what looks like a secret, or a pattern
             fits none.
     """
+    if not is_made_here(source.path):
+        raise Untrusted(
+            f"{source.path} was not made here, and {run.name} would say which of your files are handed on",
+            hint="Export it without --code.",
+        )
     root = Path(run.code.root or run.code.cwd or "").resolve()
     if not (run.code.root or run.code.cwd) or not root.is_dir():
         raise UsageError(
@@ -62,24 +69,27 @@ def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, Pa
         found |= imported
         waiting += imported
     for pattern in more:
-        files = {file.resolve() for file in _fitting(root, pattern) if file.is_file()}
+        files = {
+            found for file in _fitting(root, pattern) if _is_own(found := file.resolve(), root) and found.is_file()
+        }
         if not files:
             raise UsageError(f"no file below {root} fits {pattern!r}")
         found |= files
-    names = {}
+    contents = {}
     for file in sorted(found):
         if not file.is_relative_to(root):
             raise UsageError(f"{file} lies outside of the project {root}", hint="Export it without --code.")
-        _check_clean(file)
-        names[file.relative_to(root).as_posix()] = file
-    return names
+        contents[file.relative_to(root).as_posix()] = _clean(file)
+    return contents
 
 
-def _fitting(root: Path, pattern: str) -> Iterable[Path]:
+def _fitting(root: Path, pattern: str) -> set[Path]:
+    """The project's own files that fit a pattern."""
     try:
-        return [*root.glob(pattern)]
+        files = [file.resolve() for file in root.glob(pattern)]
     except (ValueError, NotImplementedError) as error:
         raise UsageError(f"{pattern!r} is not a pattern of files below {root}: {error}") from error
+    return {file for file in files if file.is_file() and _is_own(file, root)}
 
 
 def _named(source: RunSource, run: Run, root: Path) -> Iterator[Path]:
@@ -144,21 +154,20 @@ def _modules(names: Iterable[str], folders: Iterable[Path]) -> Iterator[Path]:
                         yield file
 
 
-def _check_clean(file: Path) -> None:
-    """Refuse a file in which redaction finds something: a changed one would not be what ran.
+def _clean(file: Path) -> bytes:
+    """The bytes of a file in which redaction finds nothing: a changed one would not be what ran.
 
     Raises:
-        UsageError: names the first line.
+        UsageError: it finds something; names the first line. Or the file cannot be read.
     """
     try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return
+        content = file.read_bytes()
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    text = content.decode("utf-8", "replace")
     clean = redact_text(text)
     if clean == text:
-        return
+        return content
     pairs = zip(text.splitlines(), clean.splitlines(), strict=False)
     line = next((number for number, (was, now) in enumerate(pairs, 1) if was != now), 1)
     raise UsageError(

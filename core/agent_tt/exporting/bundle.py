@@ -93,7 +93,7 @@ class Bundle(Export):
         """The files of the runs' agents, and what these ran with."""
         if len({run.code.root for run in runs}) > 1:
             raise UsageError("the runs are of several projects, and a bundle has the code of one", hint="One by one.")
-        found: dict[str, Path] = {}
+        found: dict[str, bytes] = {}
         for run in runs:
             found |= code_files(source, run, self._more)
         for name in found:
@@ -103,7 +103,7 @@ class Bundle(Export):
         if not lock:
             self.remarks.append(f"which packages it ran with is not known: {runs[0].code.interpreter} is not here")
         files: dict[str, Path | bytes] = {LOCK: lock.encode()} if lock else {}
-        return files | {CODE + name: file for name, file in sorted(found.items())}
+        return files | {CODE + name: content for name, content in sorted(found.items())}
 
     def _goldens(self, runs: Sequence[Run], *, is_changed: bool) -> dict[str, Path | bytes]:
         """The goldens that the runs are kept as in their projects, each with its recording."""

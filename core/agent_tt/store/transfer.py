@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import Damaged
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.rows import SEQ_BITS, row_key
-from agent_tt.model.facts.program import without_program
+from agent_tt.model.facts.program import as_foreign
 from agent_tt.model.facts.stored import CodeFacts, RunMeta
 from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.deliveries import keys_of
@@ -80,7 +80,7 @@ def copy_runs(
         run_ids: the runs.
         root: as of `copy_run`.
         origin: the file that they came in from elsewhere: the copies say so, and name no program, so that nothing of
-            theirs is run here before somebody names one. None where they are ours.
+            theirs is run here before somebody names one, nor what tools do. None where they are ours.
 
     Returns:
         The ids of the copies by those of the runs, for runs that were not there.
@@ -192,14 +192,14 @@ class _Copier:
         if self._origin is not None:
             meta |= RunMeta.origin.entry({**RunMeta.origin.of(meta), "file": columns.sound(str(self._origin))})
             meta.pop(RunMeta.code.key, None)
-            meta[RunMeta.metadata.key] = without_program(RunMeta.metadata.of(meta).raw)
+            meta[RunMeta.metadata.key] = as_foreign(RunMeta.metadata.of(meta).raw)
             facts["agent"] = None
         facts["meta"] = columns.mapping_to_text(meta) or "{}"
         parent = facts["parent"]
         facts["parent"] = self._runs.get(parent) if isinstance(parent, int) else None
         if facts["status"] == "running":
-            facts["status"] = "interrupted"  # nobody records into the copy
-        facts["run"] = None
+            facts["status"] = "interrupted"
+        facts |= {"run": None, "owner": None, "beat_us": None}  # nobody records into the copy
         self._runs[number] = _insert(self._tx, RUNS, facts)
         return str(facts["id"])
 

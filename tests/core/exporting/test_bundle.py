@@ -167,7 +167,8 @@ def test_a_run_that_goes_on_and_one_of_another_system_are_refused(tmp_path: Path
 def test_an_imported_run_names_no_code_and_is_taken_in_once(tmp_path: Path) -> None:
     with closing(new_store(tmp_path)) as store:
         code = AgentCode(entry="os:system", root="/", interpreter="/tmp/evil", restore="state")
-        writer = store.begin_run(NewRun("evil", code=code, metadata={"script": "/tmp/evil.py", "kept": 1}), "rm")
+        facts = {"script": "/tmp/evil.py", "effects": {"pay": "read"}, "python_options": ["-c", "evil"]}
+        writer = store.begin_run(NewRun("evil", code=code, metadata={**facts, "kept": 1}), "rm")
         writer.finish("succeeded")
         path = bundled(store, tmp_path, writer.run_id)
     target = tmp_path / "mine.db"
@@ -234,12 +235,12 @@ def test_code_in_a_bundle_replays_as_recorded_elsewhere_once_it_is_trusted(
 
 
 @pytest.mark.warm
-def test_code_that_cannot_be_handed_on_is_refused(tmp_path: Path) -> None:
+def test_code_that_cannot_be_handed_on_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tmp_path / "project"
     with closing(open_store(recorded(project))) as store:
         with pytest.raises(UsageError, match=r"no file .* fits 'nothing/\*'"):
             bundled(store, tmp_path, "desk", with_code=True, more=["nothing/*"])
-        for pattern in ("/etc/hosts", "../*"):
+        for pattern in ("/etc/hosts", "../*", ".hidden/*"):
             with pytest.raises(UsageError):
                 bundled(store, tmp_path, "desk", with_code=True, more=[pattern])
         (project / "helpers/words.py").write_text(f"HELLO = 'hello'\nKEY = '{KEY}'\n")
@@ -249,6 +250,10 @@ def test_code_that_cannot_be_handed_on_is_refused(tmp_path: Path) -> None:
         (project / "helpers/words.py").symlink_to("/etc/hosts")
         with closing(BundleSource(bundled(store, tmp_path, "desk", with_code=True))) as source:
             assert [member.name for member in source.code_members] == ["code/agent.py", "code/helpers/__init__.py"]
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr("agent_tt.exporting.agent_code.is_made_here", lambda _: False)
+            with pytest.raises(Untrusted, match="which of your files"):
+                bundled(store, tmp_path, "desk", with_code=True)
         (project / "agent.py").unlink()
         with pytest.raises(UsageError, match="there is no"):
             bundled(store, tmp_path, "desk", with_code=True)

@@ -109,6 +109,7 @@ def test_a_file_that_is_cut_off_is_refused(bundle: Path) -> None:
         "code/nul\0",
         "code/x\n",
         "code/a.",
+        "code" + "/a" * 40,
         "code/" + "x" * 201,
         "goldens",
         "other/x",
@@ -139,6 +140,10 @@ def test_names_that_lead_elsewhere_are_none(name: str, tmp_path: Path) -> None:
         said({"runs.db": b""}, members=[{"name": "runs.db", "size": 1 << 60, "sha256": "0" * 64}]),
         said({"runs.db": b""}, members=[{"name": "runs.db", "size": 0, "sha256": "0" * 64}]),
         said({"runs.db": b"1"}),
+        said(
+            {},
+            members=[{"name": name, "size": 2 << 20, "sha256": "0" * 64} for name in ("runs.db", "requirements.txt")],
+        ),
         said({"runs.db": b"", "code/a": b""}),
         said({"code/a": b""}),
         said({}),
@@ -154,7 +159,7 @@ def test_a_newer_bundle_is_told_as_one(tmp_path: Path) -> None:
         Container(hostile(tmp_path / "x.att", {"runs.db": b""}, said({"runs.db": b""}, bundle=2)))
 
 
-@pytest.mark.parametrize("names", [["code/a", "code/a/b"], ["code/A", "code/a"], ["RUNS.db"]])
+@pytest.mark.parametrize("names", [["code/a", "code/a/b"], ["code/a", "code/a/b/c"], ["code/A", "code/a"], ["RUNS.db"]])
 def test_two_members_cannot_have_one_place(names: list[str], tmp_path: Path) -> None:
     with pytest.raises(Damaged):
         Container(hostile(tmp_path / "x.att", {"runs.db": b""} | dict.fromkeys(names, b"")))

@@ -49,6 +49,7 @@ def test_a_bundle_runs_only_what_it_is_trusted_with(command: Command, exported: 
     for again in (exported, f"{exported}:refund-loop"):
         done = command("replay", again, "--trust", "--json")
         assert (done.code, done.json["verdict"], done.json["served"]) == (0, "as_recorded", 41)
+        assert done.err.splitlines() == [f"agent-tt: {tmp_path}/x.att: unsigned"]
     assert command("replay", "refund-loop", "--store", exported, "--dry-run").code == 0
     assert command("fork", "refund-loop", "--at", "1", "--store", exported, "--trust").code != 0
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".db"] == []

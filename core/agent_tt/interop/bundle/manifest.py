@@ -21,6 +21,7 @@ __all__ = [
     "LOCK",
     "MANIFEST",
     "MOST_BYTES",
+    "MOST_LOCK",
     "MOST_MANIFEST",
     "MOST_MEMBERS",
     "SIGNATURE",
@@ -46,12 +47,17 @@ MOST_BYTES: Final = 1 << 30
 """What all members of a bundle may unpack to, in bytes."""
 
 MOST_MEMBERS: Final = 10_000
+MOST_LOCK: Final = 1 << 20
+"""Bytes of the list of packages."""
+
 MOST_MANIFEST: Final = 4 << 20
 """Bytes of the manifest, and of the list that ends the file."""
 
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MOST_NAME: Final = 200
 """Characters of one part of a name."""
+
+_MOST_PARTS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,7 @@ def is_member_name(name: str) -> bool:
     parts = name.split("/")
     if name not in (STORE, LOCK) and (len(parts) < 2 or f"{parts[0]}/" not in (CODE, GOLDENS)):
         return False
-    return all(
+    return len(parts) <= _MOST_PARTS and all(
         0 < len(part) <= _MOST_NAME
         and part.isprintable()
         and not set(part) & set('\\:*?"<>|')
@@ -179,8 +185,13 @@ def _check(path: Path, members: Sequence[Member]) -> None:
     names = {member.name.casefold() for member in members}
     if len(names) != len(members):
         raise Damaged(f"{path}: two of its members have one name")
-    if any(name.rpartition("/")[0] in names for name in names):
+    folders = {
+        "/".join(parts[:depth]) for parts in (name.split("/") for name in names) for depth in range(1, len(parts))
+    }
+    if names & folders:
         raise Damaged(f"{path}: one of its members is a file and a folder")
+    if any(member.name == LOCK and member.size > MOST_LOCK for member in members):
+        raise Damaged(f"{path}: its list of packages is too large to be one")
     if STORE not in names:
         raise Damaged(f"{path}: it has no store of runs")
     if len(members) > MOST_MEMBERS or sum(member.size for member in members) > MOST_BYTES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.model.facts.runs import RunFacts
+from agent_tt.model.facts.runs import RunFacts, TermFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["PROGRAM_FACTS", "below", "program_below", "without_program"]
+__all__ = ["PROGRAM_FACTS", "as_foreign", "below", "program_below"]
 
 PROGRAM_FACTS: Final = (
     RunFacts.script,
@@ -44,10 +44,17 @@ def program_below(root: Path, metadata: Mapping[str, Wire]) -> dict[str, Wire]:
     return said
 
 
-def without_program(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
-    """Give the metadata without those facts."""
-    keys = {fact.key for fact in PROGRAM_FACTS}
-    return {key: value for key, value in metadata.items() if key not in keys}
+def as_foreign(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
+    """Give metadata that came from elsewhere without what decides what runs here, and what that may do.
+
+    Beside the program these are the effects that somebody said tools have, and the leave to see originals.
+    """
+    keys = {fact.key for fact in (*PROGRAM_FACTS, RunFacts.effects)}
+    said = {key: value for key, value in metadata.items() if key not in keys}
+    terms = said.get(RunFacts.fork_terms.key)
+    if isinstance(terms, dict):
+        said[RunFacts.fork_terms.key] = {key: value for key, value in terms.items() if key != TermFacts.originals.key}
+    return said
 
 
 def below(root: Path, text: str) -> str:

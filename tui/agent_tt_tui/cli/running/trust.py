@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -73,23 +74,31 @@ def trusted(
     from agent_tt.sources import open_source
     from agent_tt.temporary import temporary_folder
 
-    what = agent or run.code.entry or run.facts.script or run.facts.module or "its agent"
-    files = len(bundle.code_members)
     if not trust:
         error = Untrusted(
-            f"{bundle.path} came from elsewhere ({bundle.signature.words}), and {run.name} would run {what}"
-            f" with this Python, {files} of its files in a temporary folder",
+            f"{bundle.path} came from elsewhere ({bundle.signature.words}), and {run.name} would run"
+            f" {agent or _program_of(run)} with this Python, with {len(bundle.code_members)} files of code that it brings",
             hint=f"look at the code first: unzip {bundle.path} 'code/*'; then add --trust",
         )
         _ask(options, error, "Run it?")
+    click.echo(f"agent-tt: {options.terminal().safe(f'{bundle.path}: {bundle.signature.words}')}", err=True)
     with temporary_folder("agent-tt-bundle-") as folder:
         project = unpack_project(bundle, run, Path(folder), needs_code=agent is None)
         if differs := project.differing():
-            shown = ", ".join(differs[:_MOST_LISTED]) + (", …" if len(differs) > _MOST_LISTED else "")
-            words = f"{len(differs)} of the packages and the Python are not what it ran with: {shown}"
+            rest = len(differs) - _MOST_LISTED
+            words = (
+                "not as where it ran: " + ", ".join(differs[:_MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+            )
             click.echo(f"agent-tt: {options.terminal().safe(words)}", err=True)
         with closing(open_source(project.store)) as store:
             yield store, store.run(project.run_id)
+
+
+def _program_of(run: Run) -> str:
+    """All that a run names of the program that ran it."""
+    facts = run.facts
+    command = "" if facts.command is None else shlex.join(["python", *facts.command])
+    return ", ".join(filter(None, (run.code.entry, command, facts.script, facts.module))) or "its agent"
 
 
 def bundle_of(source: RunSource) -> BundleSource | None:
