@@ -69,9 +69,7 @@ def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, by
         found |= imported
         waiting += imported
     for pattern in more:
-        files = {
-            found for file in _fitting(root, pattern) if _is_own(found := file.resolve(), root) and found.is_file()
-        }
+        files = _fitting(root, pattern)
         if not files:
             raise UsageError(f"no file below {root} fits {pattern!r}")
         found |= files

@@ -77,7 +77,7 @@ def trusted(
     if not trust:
         error = Untrusted(
             f"{bundle.path} came from elsewhere ({bundle.signature.words}), and {run.name} would run"
-            f" {agent or _program_of(run)} with this Python, with {len(bundle.code_members)} files of code that it brings",
+            f" {agent or _program_of(run)} with this Python, with {len(bundle.code_members)} files that it brings",
             hint=f"look at the code first: unzip {bundle.path} 'code/*'; then add --trust",
         )
         _ask(options, error, "Run it?")
