@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt import config
 from agent_tt.errors import AgentTTError, ReadOnlySource, UsageError
 from agent_tt.exporting.agent_code import code_files, lock_of, python_of
 from agent_tt.exporting.export import Export
+from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.header import FOLDER
 from agent_tt.interop.bundle.container import write_container
 from agent_tt.interop.bundle.manifest import CODE, GOLDENS, LOCK, STORE, is_member_name
 from agent_tt.interop.bundle.signing import signer
+from agent_tt.marking import MarkedSource
 from agent_tt.model.facts.program import program_below
 from agent_tt.protocols import check_proven
 from agent_tt.redacting.taking_out import take_out
@@ -39,14 +41,6 @@ _HERE: Final = "."
 """What stands in a bundle for the folder of a project."""
 
 
-class _Reader(Protocol):
-    """What stands before another source."""
-
-    @property
-    def reader(self) -> RunSource:
-        """That source."""
-
-
 class Bundle(Export):
     """Runs with their forks, and what those were forked from.
 
@@ -54,9 +48,6 @@ class Bundle(Export):
         with_code: whether the files of their agents go with them.
         more: with those, patterns of further files of the project.
         key: file of the private key that signs it; None to leave it unsigned.
-
-    Attributes:
-        remarks: of the last one that was written, what is not in it and could be looked for there, in lines.
     """
 
     SUFFIXES: ClassVar = (".att",)
@@ -128,20 +119,19 @@ class Bundle(Export):
         return files
 
 
-def _store_of(source: RunSource | _Reader) -> SqliteStore:
+def _store_of(source: RunSource) -> SqliteStore:
     """The store that runs lie in, whatever stands before it.
 
     Raises:
         ReadOnlySource: they lie in a file of another system.
     """
-    while not isinstance(source, SqliteStore):
-        found = getattr(source, "reader", None)
-        if found is None:
-            raise ReadOnlySource(
-                f"{getattr(source, 'path', 'the file')} is a file of another system, and a bundle is made of a store",
-                hint="Hand on that file itself; or export its runs as Markdown.",
-            )
-        source = found
+    while isinstance(source, RedactedRuns | MarkedSource):
+        source = source.reader
+    if not isinstance(source, SqliteStore):
+        raise ReadOnlySource(
+            f"{source.path} is a file of another system, and a bundle is made of a store",
+            hint="Hand on that file itself, or export its runs as Markdown.",
+        )
     return source
 
 

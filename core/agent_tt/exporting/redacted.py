@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Label, Note, Output, Run, Step
 
-__all__ = ["RedactedRuns", "exported"]
+__all__ = ["RedactedRuns", "exported", "is_unredacted"]
 
 _REFERENCES: Final = frozenset({"id", "run", "run_id", "parent"})
 """Fields by which others are found; they are not changed."""
@@ -36,14 +36,19 @@ def exported(source: RunSource, places: Sequence[tuple[Run, int | None]]) -> Exp
         source: where the runs are; it stays open as long as they are written.
         places: runs, each with its step where one was named.
     """
-    if not source.capabilities.redacted or any(_is_unredacted(source, run) for run, _ in places):
+    if any(is_unredacted(source, run) for run, _ in places):
         source = RedactedRuns(source)
     steps = {run.id: step for run, step in places if step is not None}
     return Exported(source, tuple(source.run(run.id) for run, _ in places), steps)
 
 
-def _is_unredacted(source: RunSource, run: Run) -> bool:
-    """Whether a run of a store, or one that it was forked from, is a thread that LangGraph's checkpointer kept."""
+def is_unredacted(source: RunSource, run: Run) -> bool:
+    """Tell whether nobody took secrets out of a run.
+
+    That is so of files of other systems, and in a store of threads that LangGraph's checkpointer kept, and their forks.
+    """
+    if not source.capabilities.redacted:
+        return True
     while run.facts.langgraph_thread is None and run.parent is not None:
         try:
             run = source.run(run.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,3 +49,15 @@ def test_a_file_that_is_there_is_replaced_only_by_force(command: Command, tmp_pa
     assert (tmp_path / "x.md").read_text() == "mine"
     assert command("export", "support", "-o", "x.md", "--force").code == 0
     assert (tmp_path / "x.md").read_text().startswith("## `support`")
+
+
+def test_a_picture_shows_the_screen_at_a_step_or_two_runs_and_loads_nothing(command: Command, tmp_path: Path) -> None:
+    assert command("export", "support@2", "-o", "one.svg").code == 0
+    one = (tmp_path / "one.svg").read_text()
+    assert "TIMELINE" in one
+    assert "after" in one
+    assert not re.search(r"url\(\s*['\"]?http|@font-face|@import|href=['\"]http", one)
+    assert command("export", "support", "support/fork-1", "-o", "two.svg").code == 0
+    assert "diverged" in (tmp_path / "two.svg").read_text()
+    three = command("export", "support", "support/fork-1", "support", "--svg")
+    assert (three.code, "one run, or two" in three.err) == (2, True)

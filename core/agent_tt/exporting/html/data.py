@@ -82,7 +82,9 @@ def _steps(source: RunSource, run: Run) -> Iterator[Wire]:
     chains = _Chains()
     yield {"name": "input", "status": "", **_state(source, run, 0, broken)}
     for step in source.steps(run.id):
-        took = None if step.duration_us is None else duration(step.duration_us / 1e6)
+        took = "recorded" if step.inherited else None
+        if took is None and step.duration_us is not None:
+            took = duration(step.duration_us / 1e6)
         calls = source.calls(run.id, step.number) if step.calls else ()
         facts = [step.agent, None if step.lane == "main" else f"lane {step.lane}", *usage(step)]
         yield {

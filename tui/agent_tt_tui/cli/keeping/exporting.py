@@ -10,10 +10,13 @@ import click
 
 from agent_tt.errors import UsageError
 from agent_tt.exporting.formats import EXPORTS, format_for, named_format
+from agent_tt_tui.cli.keeping.screen_picture import ScreenPicture
 from agent_tt_tui.cli.options import Options, common_options, find_place, runs_argument, with_options, write_json
 
 if TYPE_CHECKING:
     from agent_tt.exporting.export import Export
+
+EXPORTS.add("svg", ScreenPicture())
 
 _OWN: frozenset[str] = frozenset(
     {"at", "code", "debug", "force", "format", "help", "json", "output", "sign", "store", "with"}
@@ -84,7 +87,7 @@ def command(
             export_stream(export, what, sys.stdout.buffer)
             return
         export_file(export, what, path, replaces=force)
-    for remark in getattr(export, "remarks", ()):
+    for remark in export.remarks:
         click.echo(f"agent-tt: {options.terminal().safe(remark)}", err=True)
     if options.as_json:
         name = next(name for name, each in EXPORTS.all() if type(each) is type(export))
