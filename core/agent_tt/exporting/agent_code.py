@@ -1,4 +1,4 @@
-"""The code of a recorded agent as files: its own, those of its project that it imports, and what it ran with.
+"""The code of a recorded agent as files: its own, those of its project that it imports, and the packages beside them.
 
 Nothing is run or imported to find them: what a file imports is read off its text. What is imported by a name that is
 made up while it runs, and what it reads that is no Python, has to be named.
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Untrusted, UsageError
+from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.redaction.texts import redact_text
 from agent_tt.store.file.provenance import is_made_here
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["code_files", "lock_of", "python_of"]
+__all__ = ["changed_since", "code_files", "lock_of", "python_of"]
 
 _NEVER: Final = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache__"})
 """Folders of which nothing is the project's own."""
@@ -79,6 +80,15 @@ def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, by
             raise UsageError(f"{file} lies outside of the project {root}", hint="Export it without --code.")
         contents[file.relative_to(root).as_posix()] = _clean(file)
     return contents
+
+
+def changed_since(run: Run) -> list[str]:
+    """Tell, in a line, where the file that ran is another one now."""
+    location = run.facts.script or (run.code.entry or "").rpartition(":")[0]
+    file = Path(run.code.root or run.code.cwd or "") / location
+    now = fingerprint(file) if location.endswith(".py") else None
+    is_same = None in (now, run.code.fingerprint) or now == run.code.fingerprint
+    return [] if is_same else [f"{file} was changed since {run.name} was recorded, and goes out as it is now"]
 
 
 def _fitting(root: Path, pattern: str) -> set[Path]:
@@ -175,7 +185,7 @@ def _clean(file: Path) -> bytes:
 
 
 def lock_of(run: Run) -> str:
-    """The packages that a run's Python has, as `name==version` a line; "" where that cannot be told."""
+    """The packages that a run's Python has now, as `name==version` a line; "" where that cannot be told."""
     folders = _package_folders(run.code.interpreter)
     if folders is None:
         return ""
@@ -184,7 +194,7 @@ def lock_of(run: Run) -> str:
 
 
 def python_of(run: Run) -> str:
-    """The version of a run's Python, `3.11.9`; "" where that cannot be told."""
+    """The version that a run's Python has now, `3.11.9`; "" where that cannot be told."""
     if _is_this(run.code.interpreter):
         return platform.python_version()
     try:

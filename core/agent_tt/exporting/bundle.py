@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt import config
 from agent_tt.errors import AgentTTError, ReadOnlySource, UsageError
-from agent_tt.exporting.agent_code import code_files, lock_of, python_of
+from agent_tt.exporting.agent_code import changed_since, code_files, lock_of, python_of
 from agent_tt.exporting.export import Export
 from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.golden.golden_file import find_goldens, read_golden
@@ -81,18 +81,21 @@ class Bundle(Export):
             write_container(path, files, [run.id for run in named], python, sign)
 
     def _code(self, source: SqliteStore, runs: Sequence[Run]) -> dict[str, Path | bytes]:
-        """The files of the runs' agents, and what these ran with."""
+        """The files of the runs' agents, and the packages beside them."""
         if len({run.code.root for run in runs}) > 1:
             raise UsageError("the runs are of several projects, and a bundle has the code of one", hint="One by one.")
         found: dict[str, bytes] = {}
         for run in runs:
             found |= code_files(source, run, self._more)
+            self.remarks += changed_since(run)
         for name in found:
             if not is_member_name(CODE + name):
                 raise UsageError(f"a bundle cannot hold a file of the name {name!r}", hint="Rename it.")
         lock = lock_of(runs[0])
         if not lock:
-            self.remarks.append(f"which packages it ran with is not known: {runs[0].code.interpreter} is not here")
+            self.remarks.append(
+                f"the packages beside {runs[0].name} are not known: {runs[0].code.interpreter} is not here"
+            )
         files: dict[str, Path | bytes] = {LOCK: lock.encode()} if lock else {}
         return files | {CODE + name: content for name, content in sorted(found.items())}
 
@@ -114,8 +117,10 @@ class Bundle(Export):
                 self.remarks.append(f"the golden {path} is left out: it may hold what was taken out of its run")
                 continue
             names = (GOLDENS + path.name, GOLDENS + golden.recording)
-            if not files.keys() & {*names} and all(map(is_member_name, names)):
-                files |= zip(names, (text, recording), strict=True)
+            if files.keys() & {*names} or not all(map(is_member_name, names)):
+                self.remarks.append(f"the golden {path} is left out: a bundle cannot hold two of its name, or its name")
+                continue
+            files |= zip(names, (text, recording), strict=True)
         return files
 
 

@@ -22,6 +22,7 @@ from tests.fresh_source import write_source
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, Untrusted, UsageError
+from agent_tt.exporting.agent_code import changed_since
 from agent_tt.exporting.bundle import Bundle
 from agent_tt.exporting.export import Exported
 from agent_tt.golden.run_rules import Ends
@@ -208,6 +209,7 @@ def test_code_in_a_bundle_replays_as_recorded_elsewhere_once_it_is_trusted(
     project = tmp_path / "project"
     with closing(open_store(recorded(project))) as store:
         save_golden(store, store.run("desk"), project / "tests/agents", "kept", [Ends()])
+        assert changed_since(store.run("desk")) == []
         path = bundled(store, tmp_path, "desk", with_code=True, more=["*.txt"])
     shutil.rmtree(project)
     elsewhere = tmp_path / "elsewhere"
@@ -250,6 +252,9 @@ def test_code_that_cannot_be_handed_on_is_refused(tmp_path: Path, monkeypatch: p
         (project / "helpers/words.py").symlink_to("/etc/hosts")
         with closing(BundleSource(bundled(store, tmp_path, "desk", with_code=True))) as source:
             assert [member.name for member in source.code_members] == ["code/agent.py", "code/helpers/__init__.py"]
+        (project / "agent.py").write_text((project / "agent.py").read_text() + "\n")
+        (told_of_it,) = changed_since(store.run("desk"))
+        assert "agent.py was changed since desk was recorded" in told_of_it
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr("agent_tt.exporting.agent_code.is_made_here", lambda _: False)
             with pytest.raises(Untrusted, match="which of your files"):

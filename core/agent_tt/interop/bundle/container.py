@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Container", "is_bundle", "write_container"]
+__all__ = ["Container", "is_bundle", "is_bundle_file", "write_container"]
 
 _COMMENT: Final = b"agent-tt bundle 1 sha256:"
 _HEX: Final = 64
@@ -47,6 +47,9 @@ _LOCAL: Final = 30
 _FLAGS: Final = frozenset({0, 0x800})
 """Of a member: none, or that its name is UTF-8 (4.4.4)."""
 
+_HEAD: Final = 64
+"""Bytes by which a bundle is known."""
+
 _MODE: Final = 0o100644 << 16
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 _CHUNK: Final = 1 << 16
@@ -56,6 +59,15 @@ _HINT: Final = "Ask for the file again."
 def is_bundle(head: bytes) -> bool:
     """Whether a file begins as a bundle does."""
     return head.startswith(b"PK\x03\x04") and head[_LOCAL:].startswith(MANIFEST.encode())
+
+
+def is_bundle_file(path: Path) -> bool:
+    """Whether a file is there and begins as a bundle does."""
+    try:
+        with path.open("rb") as file:
+            return is_bundle(file.read(_HEAD))
+    except OSError:
+        return False
 
 
 def write_container(
@@ -71,7 +83,7 @@ def write_container(
         path: the file; it is not there yet.
         files: what each member is, by its name.
         runs: ids of the runs that it was made of.
-        python: the version of the Python that ran them; "" where that is not known.
+        python: the version that their Python has; "" where that is not known.
         sign: gives the signature of a manifest's bytes; None to sign nothing.
 
     Returns:

@@ -82,7 +82,7 @@ class Manifest:
     Attributes:
         members: all members but the manifest itself and a signature, in their order.
         runs: ids of the runs that it was made of, in the order in which they were named.
-        python: the version of the Python that ran them; "" where that is not known.
+        python: the version that their Python had when it was made; "" where that is not known, or there is no code.
         made_by: what wrote it.
     """
 

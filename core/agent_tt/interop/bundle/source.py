@@ -100,7 +100,7 @@ def import_bundle(source: BundleSource, store: Path) -> dict[str, str]:
     """
     with closing(open_store(store, create=True)) as target:
         runs = sorted(source.runs(archived=True), key=lambda run: run.started_us)
-        return copy_runs(source, target, [run.id for run in runs], origin=source.path)
+        return copy_runs(source, target, [run.id for run in runs], origin=source.path.absolute())
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ class Project:
         store: a store of ours, with the run.
         run_id: its id in there.
         code: the folder with the agent's files.
-        lock: the packages that it ran with, `name==version` a line.
-        python: the version of the Python that it ran with; "" where that is not known.
+        lock: the packages beside it where the bundle was made, `name==version` a line.
+        python: the version of the Python there; "" where that is not known.
     """
 
     store: Path
@@ -122,7 +122,7 @@ class Project:
     python: str
 
     def differing(self) -> list[str]:
-        """What this Python has otherwise than the one that ran it: `httpx 0.28.1 (here 0.27.0)`; the Python first."""
+        """What this Python has otherwise than the one there: `httpx 0.28.1 (here 0.27.0)`; the Python itself first."""
         here, found = platform.python_version(), list[str]()
         if self.python and self.python != here:
             found.append(f"Python {self.python} (here {here})")

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import shlex
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -75,7 +76,7 @@ def trust_store(path: Path) -> None:
     if not _is_sqlite(path):
         raise Untrusted(
             f"{path} is no store that could be trusted from now on: what is in it is asked about each time",
-            hint=f"agent-tt replay {path} --trust",
+            hint=f"agent-tt replay {shlex.quote(str(path))} --trust",
         )
     stamp = new_stamp()
     if stamp is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -46,9 +47,10 @@ def command(options: Options, file: Path, threads: tuple[str, ...], into: Path |
     agent-tt import incident.att
     --json: {store, threads: [{thread, run, added, known, problems}]}; of a bundle {store, runs: [{run, name}], known}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.interop.bundle.container import is_bundle_file
     from agent_tt.store.file.locate import writable_store_path
 
-    if _is_bundle(file):
+    if is_bundle_file(file):
         if threads:
             raise UsageError("a bundle is imported whole", hint=f"agent-tt import {file}")
         return _import_bundle(options, file, writable_store_path(options.store if into is None else into))
@@ -67,19 +69,7 @@ def command(options: Options, file: Path, threads: tuple[str, ...], into: Path |
     return _LEFT_OUT if any(thread.problems for thread in done) else 0
 
 
-def _is_bundle(file: Path) -> bool:
-    from agent_tt.interop.bundle.container import is_bundle
-
-    try:
-        with file.open("rb") as opened:
-            return is_bundle(opened.read(512))
-    except OSError:
-        return False
-
-
 def _import_bundle(options: Options, file: Path, store: Path) -> int:
-    from contextlib import closing
-
     from agent_tt.interop.bundle.source import BundleSource, import_bundle
 
     with closing(BundleSource(file)) as source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -96,7 +97,7 @@ def command(
             "--from counts what there are answers for, and a replay begins where the run began",
             hint=f"agent-tt replay {run} --dry-run --from {from_step}",
         )
-    options, ref = in_file(options, run)
+    options, ref = _in_file(options, run)
     with options.source(*([ref] if ref else [])) as source:
         run = ref or _run_in(source, run)
         named, option = (from_step, "--from") if dry_run else (at, "--at")
@@ -132,15 +133,24 @@ def command(
     return _exit_code(report, strict=strict)
 
 
+def _in_file(options: Options, run: str) -> tuple[Options, str | None]:
+    """What to look at, and the run in it; a file without a run is one only where it is a bundle, and no run's name."""
+    from agent_tt.interop.bundle.container import is_bundle_file
+    from agent_tt.querying.checkpoints import split_file
+
+    names_file = split_file(run)[0] is not None or is_bundle_file(Path(run).expanduser())
+    return in_file(options, run) if names_file else (options, run)
+
+
 def _run_in(source: RunSource, file: str) -> str:
     """The first run that a bundle was made of.
 
     Raises:
-        UsageError: the file is no bundle, or names none.
+        UsageError: it names none.
     """
     bundle = bundle_of(source)
     if bundle is None or not bundle.container.manifest.runs:
-        raise UsageError(f"{file} is a file, and names no run", hint=f"Name one in it: {file}:RUN.")
+        raise UsageError(f"{file} names no run that it was made of", hint=f"Name one in it: {file}:RUN.")
     return bundle.container.manifest.runs[0]
 
 

@@ -78,7 +78,7 @@ def trusted(
         error = Untrusted(
             f"{bundle.path} came from elsewhere ({bundle.signature.words}), and {run.name} would run"
             f" {agent or _program_of(run)} with this Python, with {len(bundle.code_members)} files that it brings",
-            hint=f"look at the code first: unzip {bundle.path} 'code/*'; then add --trust",
+            hint=f"look at the code first: unzip {shlex.quote(str(bundle.path))} 'code/*'; then add --trust",
         )
         _ask(options, error, "Run it?")
     click.echo(f"agent-tt: {options.terminal().safe(f'{bundle.path}: {bundle.signature.words}')}", err=True)
@@ -87,7 +87,9 @@ def trusted(
         if differs := project.differing():
             rest = len(differs) - _MOST_LISTED
             words = (
-                "not as where it ran: " + ", ".join(differs[:_MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+                "not as where the bundle was made: "
+                + ", ".join(differs[:_MOST_LISTED])
+                + (f" and {rest} more" if rest > 0 else "")
             )
             click.echo(f"agent-tt: {options.terminal().safe(words)}", err=True)
         with closing(open_source(project.store)) as store:
