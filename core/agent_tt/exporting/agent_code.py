@@ -84,9 +84,10 @@ def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, by
 
 def changed_since(run: Run) -> list[str]:
     """Tell, in a line, where the file that ran is another one now."""
-    location = run.facts.script or (run.code.entry or "").rpartition(":")[0]
-    file = Path(run.code.root or run.code.cwd or "") / location
-    now = fingerprint(file) if location.endswith(".py") else None
+    root, location = Path(run.code.root or run.code.cwd or ""), (run.code.entry or "").rpartition(":")[0]
+    named = root / (run.facts.script or location)
+    file = named if named.is_file() else next(reversed([*_modules([location], [root])]), None)
+    now = fingerprint(file)
     is_same = None in (now, run.code.fingerprint) or now == run.code.fingerprint
     return [] if is_same else [f"{file} was changed since {run.name} was recorded, and goes out as it is now"]
 

@@ -93,9 +93,7 @@ class Bundle(Export):
                 raise UsageError(f"a bundle cannot hold a file of the name {name!r}", hint="Rename it.")
         lock = lock_of(runs[0])
         if not lock:
-            self.remarks.append(
-                f"the packages beside {runs[0].name} are not known: {runs[0].code.interpreter} is not here"
-            )
+            self.remarks.append(f"the packages of {runs[0].name} are not known: {runs[0].code.interpreter} shows none")
         files: dict[str, Path | bytes] = {LOCK: lock.encode()} if lock else {}
         return files | {CODE + name: content for name, content in sorted(found.items())}
 

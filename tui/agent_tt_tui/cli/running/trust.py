@@ -86,12 +86,8 @@ def trusted(
         project = unpack_project(bundle, run, Path(folder), needs_code=agent is None)
         if differs := project.differing():
             rest = len(differs) - _MOST_LISTED
-            words = (
-                "not as where the bundle was made: "
-                + ", ".join(differs[:_MOST_LISTED])
-                + (f" and {rest} more" if rest > 0 else "")
-            )
-            click.echo(f"agent-tt: {options.terminal().safe(words)}", err=True)
+            shown = ", ".join(differs[:_MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+            click.echo(f"agent-tt: not as where the bundle was made: {options.terminal().safe(shown)}", err=True)
         with closing(open_source(project.store)) as store:
             yield store, store.run(project.run_id)
 
