@@ -165,10 +165,10 @@ def test_a_page_grows_with_what_changed(tmp_path: Path) -> None:
 class Broken(RedactedRuns):
     """A source of which one state cannot be read."""
 
-    def state(self, run_id: str, step: int) -> Wire:
+    def _shared(self, run_id: str, step: int) -> Wire:
         if step == 2:
             raise Damaged("step 2 is damaged")
-        return super().state(run_id, step)
+        return super()._shared(run_id, step)
 
 
 def test_a_state_that_is_not_there_says_why_and_is_no_base() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from tests.core.memory_store import Did, MemorySource
 from agent_tt import samples
 from agent_tt.exporting.redacted import RedactedRuns, exported
 from agent_tt.model import ErrorInfo
+from agent_tt.sources import open_source
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -56,3 +58,21 @@ def test_a_source_that_is_redacted_is_given_as_it_is() -> None:
     source = _source()
     source.capabilities = RedactedRuns(source).capabilities
     assert exported(source, [(source.run("desk"), None)]).source is source
+
+
+def test_a_conversation_of_another_system_is_redacted_in_every_state_and_call(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "go"}, {"role": "assistant", "content": f"the key is {KEY}"}]
+    more = [{"role": "user", "content": "and?"}, {"role": "assistant", "content": "no more"}]
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps({"messages": [*turns, *more]}))
+    with closing(open_source(path)) as source:
+        run = source.runs()[0]
+        what = exported(source, [(run, None)])
+        numbers = range(what.runs[0].steps + 1)
+        states = [what.source.state(run.id, number) for number in numbers]
+        moved = what.source.cursor(run.id, 0)
+        assert KEY in repr(source.state(run.id, numbers[-1]))
+        assert [moved.seek(number) for number in numbers] == states
+        told = [(what.source.changes(run.id, n), what.source.calls(run.id, n)) for n in numbers[1:]]
+        assert KEY not in repr((states, told))
+        check_source(what.source)

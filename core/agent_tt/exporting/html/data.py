@@ -7,19 +7,21 @@ States, and what calls of one kind asked and were answered, are kept as what cha
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.exporting.facts import run_facts, usage
 from agent_tt.exporting.html.packing import pack, pack_ops
 from agent_tt.history.changes.diff import diff
 from agent_tt.model.shown import duration
-from agent_tt.providers.chat import Message, answer_in, conversation_in, message_of
+from agent_tt.providers.chat import answer_in, conversation_in, message_of
 from agent_tt.providers.provider_call import provider_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from agent_tt.codec.wire import Wire
     from agent_tt.exporting.export import Exported
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
 
 __all__ = ["page_data"]
+
+_MOST_UNKNOWN: Final = 400
+"""Characters that are shown of what stands in a conversation and is no message."""
 
 
 def page_data(exported: Exported) -> dict[str, Wire]:
@@ -126,31 +131,9 @@ def _error(error: ErrorInfo | None) -> Wire:
     return None if error is None else {"short": error.short, "text": error.traceback or error.message}
 
 
-class _Chains:
-    """What calls of one kind asked and were answered, each as what changed since the one before."""
-
-    def __init__(self) -> None:
-        self._last: dict[tuple[str, str, str], tuple[int, Wire]] = {}
-        self._count = 0
-
-    def add(self, call: Call, value: Wire) -> dict[str, Wire]:
-        """`{value}` of the first of its kind; else `{after, ops}`, where `after` counts the calls of the run from 0."""
-        key, number = (call.kind, call.name, call.lane), self._count
-        self._count += 1
-        before = self._last.get(key)
-        self._last[key] = (number, value)
-        if before is None:
-            return {"value": pack(value)}
-        return {"after": before[0], "ops": pack_ops(diff(before[1], value))}
-
-
 def _call(call: Call, chains: _Chains) -> Wire:
     took = None if call.duration_us is None else duration(call.duration_us / 1e6)
     effect = {"read": "reads", "write": "writes"}.get(call.effect or "")
-    value: dict[str, Wire] = {"asked": call.args}
-    if call.status == "ok":
-        value["gave"] = call.result
-    value |= _talk(call)
     return {
         "kind": call.kind,
         "name": call.name,
@@ -158,28 +141,62 @@ def _call(call: Call, chains: _Chains) -> Wire:
         "facts": [*filter(None, (effect, took))],
         "error": _error(call.error),
         "damaged": call.damaged,
-        **chains.add(call, value),
+        **chains.add(call),
     }
 
 
-def _talk(call: Call) -> dict[str, Wire]:
-    """`{sent, said}`: what a model was sent and what it said, as messages `{role, text, calls, answers}`."""
-    if call.kind != "llm":
-        return {}
-    read = provider_call(call)
-    if read is not None:
-        return {"sent": _messages(read.messages), "said": _messages(read.answer)}
-    path = conversation_in(call.args)
-    if path is None or not isinstance(call.args, dict):
-        return {}
-    sent = call.args[str(path[0])]
-    return {"sent": _messages(sent if isinstance(sent, list) else ()), "said": _messages([answer_in(call.result)])}
+class _Chains:
+    """What calls of one kind asked and were answered, each as what changed since the one before."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str, str], tuple[int, Wire, _Talk]] = {}
+        self._count = 0
+
+    def add(self, call: Call) -> dict[str, Wire]:
+        """`{value}` of the first of its kind; else `{after, ops}`, where `after` counts the calls of the run from 0.
+
+        The value is `{asked, gave, sent, said}`: arguments and result, and where a model was asked, what it was sent
+        and what it said, as messages `{role, text, calls}`.
+        """
+        key, number = (call.kind, call.name, call.lane), self._count
+        self._count += 1
+        after, last, talk = self._last.get(key, (None, None, _Talk()))
+        value: dict[str, Wire] = {} if call.args is None else {"asked": call.args}
+        if call.status == "ok":
+            value["gave"] = call.result
+        if call.kind == "llm":
+            value |= talk.of(call)
+        self._last[key] = (number, value, talk)
+        return {"value": pack(value)} if after is None else {"after": after, "ops": pack_ops(diff(last, value))}
 
 
-def _messages(items: Iterable[Wire]) -> Wire:
-    found = (message_of(item) for item in items)
-    return [_message(message) for message in found if message is not None]
+class _Talk:
+    """Conversations with one model. What was there in the one before is not read again."""
+
+    def __init__(self) -> None:
+        self._items: list[Wire] = []
+        self._read: list[Wire] = []
+
+    def of(self, call: Call) -> dict[str, Wire]:
+        """`{sent, said}`; empty where no messages are known in the call."""
+        read = provider_call(call)
+        if read is not None:
+            return {"sent": self._messages([*read.messages]), "said": [*map(_message, read.answer)]}
+        path = conversation_in(call.args)
+        sent = call.args[str(path[0])] if path and isinstance(call.args, dict) else None
+        if not isinstance(sent, list):
+            return {}
+        answer = answer_in(call.result)
+        return {"sent": self._messages(sent), "said": [] if answer is None else [_message(answer)]}
+
+    def _messages(self, items: list[Wire]) -> list[Wire]:
+        known = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._items, items, strict=False))))
+        self._items, self._read = items, [*self._read[:known], *map(_message, items[known:])]
+        return self._read
 
 
-def _message(message: Message) -> Wire:
+def _message(item: Wire) -> Wire:
+    message = message_of(item)
+    if message is None:
+        return {"role": "", "text": summary(item, _MOST_UNKNOWN), "calls": []}
     return {"role": message.role, "text": message.text, "calls": [str(call) for call in message.calls]}
