@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class BundleSource(SqliteStore):
             except (NewerFormat, OlderFormat):
                 raise
             except AgentTTError as error:
-                raise Damaged(f"{path}: its store cannot be read: {error.message}", hint=error.hint) from error
+                why = error.message.replace(f"{folder}{os.sep}", "")
+                raise Damaged(f"{path}: its store cannot be read: {why}", hint=error.hint) from error
             self._open = stack.pop_all()
 
     @property

@@ -69,15 +69,10 @@ def trust_store(path: Path) -> None:
     """Stamp a store that came from elsewhere: what its runs name may be run from now on.
 
     Raises:
-        Untrusted: this machine has no id, and no key can be written to the user's data folder; or it is a bundle.
+        Untrusted: this machine has no id, and no key can be written to the user's data folder.
         ReadOnlySource: the file cannot be written.
         StoreUnreadable: it cannot be read.
     """
-    if not _is_sqlite(path):
-        raise Untrusted(
-            f"{path} is no store that could be trusted from now on: what is in it is asked about each time",
-            hint=f"agent-tt replay {shlex.quote(str(path))} --trust",
-        )
     stamp = new_stamp()
     if stamp is None:
         raise Untrusted(
@@ -110,7 +105,7 @@ def check_made_here(path: Path, run: Run) -> None:
     """Refuse to run what a run of a foreign store names.
 
     Raises:
-        ReadOnlySource: it is a file of another system, which names no code.
+        ReadOnlySource: it is a file of another system, which names no code, or a bundle.
         Untrusted: it came from elsewhere; the message says what would run.
         StoreUnreadable: it cannot be read.
     """
@@ -120,6 +115,11 @@ def check_made_here(path: Path, run: Run) -> None:
         raise ReadOnlySource(
             f"{run.name} lies in {path}, which another system wrote: it names no code that could be run",
             hint="replay and fork runs that agent-tt recorded itself",
+        )
+    if not _is_sqlite(path):
+        raise ReadOnlySource(
+            f"{run.name} lies in the bundle {path}: its code runs only unpacked, and you are asked each time",
+            hint=f"`agent-tt replay {shlex.quote(str(path))}` does that; fork its runs after `agent-tt import`",
         )
     if is_made_here(path):
         return
