@@ -22,6 +22,7 @@ from agent_tt.interop.transcripts.source import FORMATS
 from agent_tt.providers.reading import PROVIDERS
 from agent_tt.sources import SOURCES
 from agent_tt.store.views import FUNCTIONS, VIEWS
+from agent_tt_tui.cli.keeping import exporting  # noqa: F401  which adds the picture to the formats
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Command, Context, display_key
 from agent_tt_tui.glyphs import UNICODE
@@ -131,11 +132,19 @@ def framework_table() -> str:
     return "| framework | recorded without a flag |\n|---|---|\n" + "".join(rows)
 
 
+def export_table() -> str:
+    """The formats of `agent-tt export`."""
+    found = [(name, export) for name, export in EXPORTS.all() if type(export).__module__.startswith("agent_tt")]
+    rows = [f"| `--{name}` | `{' '.join(export.SUFFIXES)}` | {export.HELP} |" for name, export in found]
+    return "\n".join(["| option | files | what it writes |", "|---|---|---|", *rows]) + "\n"
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "commands": command_table,
     "keys": key_table,
     "views": view_tables,
     "frameworks": framework_table,
+    "exports": export_table,
     "format-file": file_table,
     "format-words": words,
     "format-tables": column_tables,

@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from agent_tt.addresses import Address
 from agent_tt.codec.paths import get
 from agent_tt.codec.text import pretty, printable, summary
 from agent_tt.comparing.values.states import compare_states
@@ -125,7 +126,7 @@ def _step_lines(source: RunSource, run: Run, number: int) -> Iterator[str]:
             yield code(step.damaged)
             yield ""
         if step.decision:
-            yield from (*fence(step.decision), "")
+            yield from ("decided", "", *fence(step.decision), "")
         if step.error is not None:
             yield from (*fence(_error_text(step.error)), "")
         for call in source.calls(run.id, number) if step.calls else ():
@@ -224,12 +225,15 @@ def _trail_lines(source: RunSource, run: Run, number: int, changes: list[Change]
 
 
 def _error_text(error: ErrorInfo) -> str:
-    return error.traceback.rstrip() or f"{error.short}{''.join(error.message.splitlines(keepends=True)[1:])}"
+    """The traceback, of a long one its end: that says most; else the message."""
+    text = error.traceback.rstrip() or "\n".join((error.short, *error.message.splitlines()[1:]))
+    left_out = len(text) - _MOST_TEXT // 2
+    return f"… {left_out:,} more characters before\n{text[left_out:]}" if left_out > 0 else text
 
 
 def _command(source: RunSource, run: Run, step: int) -> str:
     name = run.name if run.name.isprintable() else run.id
     words = ["agent-tt", "open", name, "--at", str(step)]
     if not source.capabilities.records:
-        words += ["--store", source.path.name]
+        words += ["--store", str(source.path) if isinstance(source.path, Address) else source.path.name]
     return shlex.join(words)

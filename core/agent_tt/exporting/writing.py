@@ -40,7 +40,7 @@ def export_file(export: Export, exported: Exported, path: Path, *, replaces: boo
     try:
         with TemporaryDirectory(dir=path.parent, prefix=".agent-tt-export-") as folder:
             made = Path(folder) / path.name
-            export.write(exported, made)
+            _write(export, exported, made)
             if replaces:
                 made.replace(path)
             else:
@@ -58,9 +58,14 @@ def export_stream(export: Export, exported: Exported, stream: BinaryIO) -> None:
     """
     with temporary_folder("agent-tt-export-") as folder:
         made = Path(folder) / "export"
-        export.write(exported, made)
+        _write(export, exported, made)
         with made.open("rb") as file:
             shutil.copyfileobj(file, stream)
+
+
+def _write(export: Export, exported: Exported, made: Path) -> None:
+    with exported.source.one_moment():  # of a run that goes on, all of the file is as of then
+        export.write(exported, made)
 
 
 def _move(made: Path, path: Path) -> None:

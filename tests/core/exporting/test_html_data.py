@@ -36,9 +36,9 @@ const repack = (value) => value instanceof Exact ? [2, value.text]
   : value instanceof Map ? [0, ...[...value].flatMap(([key, item]) => [key, repack(item)])]
   : Array.isArray(value) ? [1, ...value.map(repack)] : value;
 const { steps } = JSON.parse(require("fs").readFileSync(0, "utf8")).runs[0];
-const states = new History((at) => [steps[at].state, steps[at].base, steps[at].ops]);
+const states = new Versions((at) => [steps[at].state, steps[at].base, steps[at].ops]);
 const calls = steps.flatMap((step) => step.calls ?? []);
-const values = new History((at) => [calls[at].value, calls[at].after, calls[at].ops]);
+const values = new Versions((at) => [calls[at].value, calls[at].after, calls[at].ops]);
 const shuffled = steps.map((_, at) => (at * 7) % steps.length);  // as a person jumps
 const rebuilt = [];
 for (const at of shuffled) rebuilt[at] = repack(states.at(at));

@@ -52,20 +52,30 @@ class Rows {
 class Run {
   constructor(told) {
     Object.assign(this, told);
-    this.states = new History((number) => {
+    this.states = new Versions((number) => {
       const { state, base, ops, lost } = this.steps[number];
       if (lost !== undefined) throw new Error(lost);
       return [state, base, ops];
     });
     const calls = this.steps.flatMap((step) => step.calls ?? []);
     calls.forEach((call, number) => { call.number = number; });
-    this.calls = new History((number) => [calls[number].value, calls[number].after, calls[number].ops]);
+    this.calls = new Versions((number) => [calls[number].value, calls[number].after, calls[number].ops]);
     this.found = [];
   }
 
-  // What of a step can be searched: its name, its calls, and what it wrote.
+  // What of a step can be searched: its name, errors, calls, and what it wrote into the state.
   text(number) {
-    return this.found[number] ??= words(this.steps[number]).join("\n").toLowerCase();
+    return this.found[number] ??= [...this.told(number)].join("\n").toLowerCase();
+  }
+
+  *told(number) {
+    const { name, facts, decision, error, calls = [], state, ops = [] } = this.steps[number];
+    yield* [name, ...facts ?? [], decision, error?.text];
+    for (const call of calls) {
+      yield* [call.name, call.error?.text];
+      yield* call.ops ? wordsOf(call.ops) : words(call.value);
+    }
+    yield* state === undefined ? wordsOf(ops) : words(state);
   }
 }
 
@@ -147,7 +157,9 @@ class Page {
     this.place = Math.max(0, Math.min(place, this.count - 1));
     at("scrub").value = this.place;
     const run = this.pair === null ? (this.run ? `${this.run + 1}:` : "") : `c${this.pair + 1}:`;
-    history.replaceState(null, "", `#${run}${this.place}`);
+    try {
+      history.replaceState(null, "", `#${run}${this.place}`);
+    } catch { /* a browser lets that be done only so often in a minute; the address then stays behind */ }
     this.rows.show(this.place);
     at("where").textContent = `${this.place} / ${this.count - 1}`;
     const sides = this.stepsAt(this.place);

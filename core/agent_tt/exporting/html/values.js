@@ -46,9 +46,8 @@ const APPLY = {
   s: (value, [path, item]) => changed(value, path, () => unpack(item)),
   d: (value, [path]) => without(value, path),
   a: (value, [path, , items]) => changed(value, path, (list) => list.concat(unpack(items))),
-  x: (value, [path, start, removed, items]) => changed(value, path, (list) => list.toSpliced
-    ? list.toSpliced(start, removed, ...unpack(items))
-    : [...list.slice(0, start), ...unpack(items), ...list.slice(start + removed)]),
+  x: (value, [path, start, removed, items]) => changed(value, path,
+    (list) => [...list.slice(0, start), ...unpack(items), ...list.slice(start + removed)]),
   t: (value, [path, , suffix]) => changed(value, path, (text) => text + suffix),
   o: (value, [path, keys]) => changed(value, path, (dict) => new Map(keys.map((key) => [key, child(dict, key)]))),
   m: (value, [from, to]) => {
@@ -61,11 +60,11 @@ function apply(value, ops) {
   return ops.reduce((now, [code, ...rest]) => APPLY[code](now, rest), value);
 }
 
-// ---- histories: values of which each is what changed since an earlier one
+// ---- versions: values of which each is what changed since an earlier one
 
 const KEPT_EVERY = 64;
 
-class History {
+class Versions {
   // `entry(number)` gives `[whole]`, or `[undefined, before, ops]`; it throws where there is none.
   constructor(entry) {
     this.entry = entry;
@@ -183,10 +182,20 @@ function pathText(path) {
   }, "");
 }
 
-// All words and numbers in packed values and operations, for the search.
+// All words and numbers in a packed value, for the search.
 function words(packed, found = []) {
-  if (typeof packed === "string" || typeof packed === "number") found.push(packed);
-  else if (Array.isArray(packed)) for (const part of packed) words(part, found);
-  else if (packed && typeof packed === "object") for (const part of Object.values(packed)) words(part, found);
+  if (!Array.isArray(packed)) found.push(packed);
+  else for (const part of packed.slice(1)) words(part, found);
+  return found;
+}
+
+// The same of operations: what they brought, and where to.
+function wordsOf(ops, found = []) {
+  for (const [code, path, ...rest] of ops) {
+    found.push(...path);
+    if (code === "t") found.push(rest[1]);
+    else if (code === "m") found.push(...rest[0]);
+    else if (code !== "d" && code !== "o") words(rest.at(-1), found);
+  }
   return found;
 }
