@@ -66,13 +66,13 @@ def test_keys_scrub_through_states_diffs_and_calls(tab: Browser, checkout: str) 
     assert tab.text("#state h2") == "STATE after 7 charge card"  # the first that failed
     assert tab.text("#about .status") == "succeeded"
     tab.press("Home", "ArrowRight", "ArrowRight")
-    assert tab.run("location.hash") == "#2"
+    assert tab.run("page.address()") == "#2"
     assert "2 ● check stock" in tab.text("#timeline .here")
     assert "DIFF 1 → 2" in tab.text("#state")
     assert "+ messages[4] " in tab.text("#state .changes")
     assert "check_stock(skus=" in tab.text("#calls .talk:last-of-type")
     tab.press("}")
-    assert tab.run("location.hash") == "#7"
+    assert tab.run("page.address()") == "#7"
     assert "PaymentError: 402 insufficient_funds" in tab.text("#calls")
     tab.press("End")
     assert tab.text("#where") == "10 / 10"
@@ -84,9 +84,9 @@ def test_the_search_goes_to_the_steps_that_brought_a_text(tab: Browser, checkout
     tab.send("Input.insertText", text="INSUFFICIENT_funds")
     assert tab.text("#hits") == "in 4 of 11"
     tab.press("Enter")
-    assert tab.run("location.hash") == "#7"
+    assert tab.run("page.address()") == "#7"
     tab.press("n", "n", "N")
-    assert tab.run("location.hash") == "#8"
+    assert tab.run("page.address()") == "#8"
     assert tab.run("document.querySelectorAll('#timeline .hit').length") == 4
 
 
@@ -97,6 +97,9 @@ def test_an_address_names_a_step_a_run_or_a_row(tab: Browser, forked: Path) -> N
     assert tab.text("#state h2") == "STATE after 3 other"
     tab.run("location.hash = '#c1:0'; new Promise((done) => setTimeout(done))")
     assert tab.text("#state h2").startswith("STATE of desk/fork-1 after 1, against desk after 1")
+    tab.press("ArrowRight")
+    followed = "const look = () => location.hash === '#c1:1' ? done(true) : setTimeout(look, 5); look();"
+    assert tab.run(f"new Promise((done) => {{ {followed} }})")
 
 
 def test_a_fork_is_compared_with_what_it_was_forked_from(tab: Browser, forked: Path) -> None:

@@ -2,6 +2,7 @@
 // The page: a timeline, the state after a step, what the step changed, its calls; two runs side by side; a search.
 
 const ROW = 24;  // pixels of a row of the timeline, as `page.css` has it
+const ADDRESS_MS = 200;  // after the last key, before the address says where one is
 const SHOWN = 2;  // messages that are shown of what a model was sent, the last ones
 const at = (id) => document.getElementById(id);
 
@@ -152,14 +153,17 @@ class Page {
     this.go(place);
   }
 
+  address() {
+    if (this.pair !== null) return `#c${this.pair + 1}:${this.place}`;
+    return this.run ? `#${this.run + 1}:${this.place}` : `#${this.place}`;
+  }
+
   go(place) {
     if (!this.count) return;
     this.place = Math.max(0, Math.min(place, this.count - 1));
     at("scrub").value = this.place;
-    const run = this.pair === null ? (this.run ? `${this.run + 1}:` : "") : `c${this.pair + 1}:`;
-    try {
-      history.replaceState(null, "", `#${run}${this.place}`);
-    } catch { /* a browser lets that be done only so often in a minute; the address then stays behind */ }
+    clearTimeout(this.telling);  // browsers let the address be changed only so often in a minute
+    this.telling = setTimeout(() => history.replaceState(null, "", this.address()), ADDRESS_MS);
     this.rows.show(this.place);
     at("where").textContent = `${this.place} / ${this.count - 1}`;
     const sides = this.stepsAt(this.place);
