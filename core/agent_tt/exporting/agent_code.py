@@ -11,11 +11,11 @@ import os
 import platform
 import re
 import sys
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Untrusted, UsageError
+from agent_tt.interop.bundle.source import packages_in
 from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.redaction.texts import redact_text
 from agent_tt.store.file.provenance import is_made_here
@@ -190,8 +190,8 @@ def lock_of(run: Run) -> str:
     folders = _package_folders(run.code.interpreter)
     if folders is None:
         return ""
-    found = {each.name: each.version for each in distributions(path=folders) if each.name}
-    return "".join(f"{name}=={version}\n" for name, version in sorted(found.items(), key=lambda pair: pair[0].lower()))
+    found = sorted(packages_in(folders).items(), key=lambda pair: pair[0].lower())
+    return "".join(f"{name}=={version}\n" for name, version in found)
 
 
 def python_of(run: Run) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import sys
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +22,12 @@ from agent_tt.store.file.opening import open_database
 from agent_tt.temporary import temporary_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.interop.bundle.manifest import Member
     from agent_tt.model import Run
 
-__all__ = ["BundleSource", "Project", "detect_bundle", "import_bundle", "unpack_project"]
+__all__ = ["BundleSource", "Project", "detect_bundle", "import_bundle", "packages_in", "unpack_project"]
 
 
 class BundleSource(SqliteStore):
@@ -51,7 +55,7 @@ class BundleSource(SqliteStore):
             try:
                 super().__init__(open_database(folder / STORE, read_only=True))
                 stack.callback(super().close)
-                for run_id in manifest.runs:
+                for run_id in {*manifest.runs}:
                     self.run(run_id)
             except (NewerFormat, OlderFormat):
                 raise
@@ -128,19 +132,26 @@ class Project:
         here, found = platform.python_version(), list[str]()
         if self.python and self.python != here:
             found.append(f"Python {self.python} (here {here})")
+        installed = {_folded(name): there for name, there in packages_in(sys.path).items()}
         for name, _, wanted in (line.partition("==") for line in self.lock.splitlines()):
-            there = _installed(name)
+            there = installed.get(_folded(name))
             if there != wanted:
                 found.append(f"{name} {wanted} ({f'here {there}' if there else 'not here'})")
         return found
 
 
-def _installed(name: str) -> str | None:
-    """The version of a package that is installed here; None where there is none."""
-    try:
-        return version(name)
-    except (PackageNotFoundError, ValueError):
-        return None
+def packages_in(folders: Sequence[str]) -> dict[str, str]:
+    """The versions of the packages in folders, by name; of one that is in several the first, as Python imports it."""
+    found: dict[str, str] = {}
+    for each in distributions(path=[*folders]):
+        if each.name:
+            found.setdefault(each.name, each.version)
+    return found
+
+
+def _folded(name: str) -> str:
+    """The name of a package, of whose spellings several count as one (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def unpack_project(source: BundleSource, run: Run, folder: Path, *, needs_code: bool = True) -> Project:
