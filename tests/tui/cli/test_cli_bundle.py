@@ -29,6 +29,7 @@ def exported(command: Command, tmp_path: Path) -> str:
 def test_a_bundle_is_looked_at_as_any_file_of_runs(command: Command, exported: str) -> None:
     (run,) = command("runs", "--store", exported, "--json").json
     assert (run["name"], run["steps"]) == ("refund-loop", 21)
+    assert command("runs", "--store", exported).out.splitlines()[-1] == "x.att: a bundle, unsigned"
     for arguments in (
         ("show", "refund-loop", "2"),
         ("diff", "refund-loop@1", "refund-loop@2"),
