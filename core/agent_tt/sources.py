@@ -65,6 +65,7 @@ def _accepted(found: object) -> Detector:
 SOURCES: Final = Plugins[Detector](
     "agent_tt.sources",
     {
+        "bundle": "agent_tt.interop.bundle.source:detect_bundle",
         "langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect",
         "transcripts": "agent_tt.interop.transcripts.source:TranscriptSource.detect",
     },

@@ -9,6 +9,8 @@
 | `facts` | what every format says of a run before its steps |
 | `markdown` | a run as text for an issue |
 | `html` | runs as one page for a browser |
+| `bundle` | runs with all that belongs to them, in one file that opens elsewhere |
+| `agent_code` | the files of an agent, and the packages that it ran with |
 
 A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any
 other file pass through `redacted`.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.model import Run
@@ -40,11 +40,13 @@ class Export(ABC):
         SUFFIXES: ends of the names of its files; they choose it where no option does.
         HELP: what it writes, one line of help.
         IS_TEXT: whether it is written to standard output where no file is named.
+        remarks: of what was written last, what is left out of it or could not be told, in lines.
     """
 
     SUFFIXES: ClassVar[tuple[str, ...]]
     HELP: ClassVar[str]
     IS_TEXT: ClassVar[bool] = False
+    remarks: Sequence[str] = ()
 
     @abstractmethod
     def write(self, exported: Exported, path: Path) -> None:

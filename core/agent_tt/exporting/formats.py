@@ -29,6 +29,7 @@ EXPORTS: Final = Plugins[Export](
     {
         "markdown": "agent_tt.exporting.markdown:Markdown",
         "html": "agent_tt.exporting.html.page:Html",
+        "bundle": "agent_tt.exporting.bundle:Bundle",
     },
     _accepted,
 )

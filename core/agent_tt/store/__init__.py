@@ -27,6 +27,6 @@ from __future__ import annotations
 
 from agent_tt.store.file.locate import project_root, resolve_store_path
 from agent_tt.store.store import SqliteStore, open_patiently, open_store
-from agent_tt.store.transfer import copy_run
+from agent_tt.store.transfer import copy_run, copy_runs
 
-__all__ = ["SqliteStore", "copy_run", "open_patiently", "open_store", "project_root", "resolve_store_path"]
+__all__ = ["SqliteStore", "copy_run", "copy_runs", "open_patiently", "open_store", "project_root", "resolve_store_path"]

@@ -95,7 +95,8 @@ def test_a_folder_and_a_place_that_is_not_there_are_refused_with_a_reason(what: 
 
 
 def test_a_format_is_found_by_name_and_by_the_end_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EXPORTS, "_added", {})
+    for name, nothing in (("_added", {}), ("_others", ()), ("_looked_in", [])):
+        monkeypatch.setattr(EXPORTS, name, nothing)
     lines = Lines()
     EXPORTS.add("lines", lines)
     assert format_for(Path("a.LINES")) is lines

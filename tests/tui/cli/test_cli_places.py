@@ -133,7 +133,7 @@ def call(command: Command, store: Path, monkeypatch: pytest.MonkeyPatch) -> Comm
     launch.__dict__["run_app"] = run_app
     monkeypatch.setitem(sys.modules, launch.__name__, launch)
     monkeypatch.setattr("agent_tt_tui.cli.looking.open._require_terminal", lambda: None)
-    monkeypatch.setattr("agent_tt_tui.cli.running.replay.ask_for_trust", lambda *_, **__: None)
+    monkeypatch.setattr("agent_tt_tui.cli.running.trust.ask_for_trust", lambda *_, **__: None)
     monkeypatch.setattr("agent_tt.rerunning.replay.run_replay", opened_by_pdb)
     kept = store.with_name("kept.db")
     shutil.copy(store, kept)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 EXPORTS.add("svg", ScreenPicture())
 
-_OWN: frozenset[str] = frozenset({"at", "debug", "force", "format", "help", "json", "output", "store"})
+_OWN: frozenset[str] = frozenset(
+    {"at", "code", "debug", "force", "format", "help", "json", "output", "sign", "store", "with"}
+)
 """Options of the command, which no format's name takes."""
 
 
@@ -40,6 +42,9 @@ _OWN: frozenset[str] = frozenset({"at", "debug", "force", "format", "help", "jso
     )
 )
 @click.option("--at", "step", metavar="STEP", help="The step to show, where a format shows one; of a single RUN.")
+@click.option("--code", "with_code", is_flag=True, help="In a bundle: the files of the agents, and what they ran with.")
+@click.option("--with", "more", multiple=True, metavar="GLOB", help="With --code: further files of the project.")
+@click.option("--sign", "key", type=click.Path(path_type=Path), metavar="KEY", help="Sign a bundle: an Ed25519 key.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @common_options
 def command(
@@ -49,6 +54,9 @@ def command(
     *,
     format_name: str | None,
     step: str | None,
+    with_code: bool,
+    more: tuple[str, ...],
+    key: Path | None,
     force: bool,
 ) -> None:
     """Write RUNs as a file that others can read.
@@ -60,6 +68,7 @@ def command(
     \b
     agent-tt export refund-loop --markdown
     agent-tt export flaky-checkout --at @error -o incident.md
+    agent-tt export refund-loop --code -o incident.att
     --json: {path, format, runs: [name]}; path is that of FILE, which has to be named
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.exporting.redacted import exported
@@ -68,6 +77,8 @@ def command(
     if step is not None and len(runs) > 1:
         raise UsageError("--at is of one run", hint="Name a step of each: RUN@STEP.")
     export = _format(format_name, path)
+    if with_code or more or key is not None:
+        export = _bundle(export, with_code=with_code, more=more, key=key)
     if path is None and (options.as_json or not export.IS_TEXT):
         raise UsageError("no file is named", hint="Name one with -o FILE.")
     with options.source(*runs) as source:
@@ -76,8 +87,10 @@ def command(
             export_stream(export, what, sys.stdout.buffer)
             return
         export_file(export, what, path, replaces=force)
+    for remark in export.remarks:
+        click.echo(f"agent-tt: {options.terminal().safe(remark)}", err=True)
     if options.as_json:
-        name = next(name for name, each in EXPORTS.all() if each is export)
+        name = next(name for name, each in EXPORTS.all() if type(each) is type(export))
         write_json({"path": str(path), "format": name, "runs": [run.name for run in what.runs]})
 
 
@@ -88,3 +101,18 @@ def _format(name: str | None, path: Path | None) -> Export:
     if path is not None:
         return format_for(path)
     raise UsageError("no format is named", hint=f"Name one: {', '.join(f'--{name}' for name, _ in EXPORTS.all())}.")
+
+
+def _bundle(export: Export, *, with_code: bool, more: tuple[str, ...], key: Path | None) -> Export:
+    """A bundle as it was asked for.
+
+    Raises:
+        UsageError: it is another format, or files are named without the code.
+    """
+    from agent_tt.exporting.bundle import Bundle
+
+    if not isinstance(export, Bundle):
+        raise UsageError("--code, --with and --sign are of bundles", hint="Name the file FILE.att, or add --bundle.")
+    if more and not with_code:
+        raise UsageError("--with names files beside the code", hint="Add --code.")
+    return Bundle(with_code=with_code, more=more, key=key)

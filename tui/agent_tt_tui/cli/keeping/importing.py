@@ -1,7 +1,8 @@
-"""`agent-tt import`: threads of a LangGraph database as runs of a store."""
+"""`agent-tt import`: threads of a LangGraph database, or the runs of a bundle, as runs of a store."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +33,9 @@ _LEFT_OUT = 1
 )
 @common_options
 def command(options: Options, file: Path, threads: tuple[str, ...], into: Path | None) -> int:
-    """Copy threads of a LangGraph database into a store, as runs that can be pinned, searched and gone on with.
+    """Copy threads of a LangGraph database, or the runs of a bundle, into a store, to be searched and gone on with.
+
+    The runs of a bundle name no code any more: nothing of it runs before you name it.
 
     FILE is only read. Without THREADS all of its threads are copied, each with its branches and subgraphs. What is
     there already stays, and only what is new is added. Exit code 1 when something was left out: a checkpoint that
@@ -41,10 +44,16 @@ def command(options: Options, file: Path, threads: tuple[str, ...], into: Path |
     \b
     agent-tt import checkpoints.db
     agent-tt import checkpoints.db desk-1 --into runs.db
-    --json: {store, threads: [{thread, run, added, known, problems}]}
+    agent-tt import incident.att
+    --json: {store, threads: [{thread, run, added, known, problems}]}; of a bundle {store, runs: [{run, name}], known}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.interop.bundle.container import is_bundle_file
     from agent_tt.store.file.locate import writable_store_path
 
+    if is_bundle_file(file):
+        if threads:
+            raise UsageError("a bundle is imported whole", hint=f"agent-tt import {file}")
+        return _import_bundle(options, file, writable_store_path(options.store if into is None else into))
     try:
         from agent_tt.langgraph.importing import import_threads
     except ModuleNotFoundError as missing:
@@ -58,6 +67,24 @@ def command(options: Options, file: Path, threads: tuple[str, ...], into: Path |
     else:
         _tell(options, store, done)
     return _LEFT_OUT if any(thread.problems for thread in done) else 0
+
+
+def _import_bundle(options: Options, file: Path, store: Path) -> int:
+    from agent_tt.interop.bundle.source import BundleSource, import_bundle
+
+    with closing(BundleSource(file)) as source:
+        copied = import_bundle(source, store)
+        runs = [(copied[run.id], run.name) for run in source.runs(archived=True) if run.id in copied]
+        known, signature = len(source.runs(archived=True)) - len(runs), source.signature
+    if options.as_json:
+        write_json({"store": str(store), "runs": [{"run": run, "name": name} for run, name in runs], "known": known})
+        return 0
+    terminal = options.terminal()
+    for run, name in runs:
+        terminal.line(terminal.safe(f"{name}  {run}"))
+    there = f", {known} there already" if known else ""
+    terminal.line(f"{counted(len(runs), 'run')} added to {terminal.safe(str(store))}{there} ({signature.words})")
+    return 0
 
 
 def _tell(options: Options, store: Path, done: list[Imported]) -> None:

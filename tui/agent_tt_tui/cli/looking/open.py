@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, in_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command()
@@ -22,24 +24,7 @@ def command(options: Options, run: str | None, step: str | None) -> int:
     RUN@STEP opens it at a step, a FILE (ours or a database) its list of runs, FILE:RUN one of them. The name of a
     sample (see `samples`) opens that sample's run.
     """
-    return open_app(*_in_file(options, run), step)
-
-
-def _in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
-    """What to look at, and the run in it, where a file was named in place of a run or before it."""
-    from agent_tt.querying.checkpoints import split_file
-
-    if run is None:
-        return options, None
-    file, rest = split_file(run)
-    whole = Path(run).expanduser()
-    if file is None and (whole.suffix or len(whole.parts) > 1) and whole.is_file():
-        file, rest = whole, ""
-    if file is None:
-        return options, run
-    if options.store is not None and options.store != file:
-        raise UsageError(f"{file} and --store {options.store} are two files", hint="Name one of them.")
-    return replace(options, store=file), rest or None
+    return open_app(*in_file(options, run), step)
 
 
 def open_app(options: Options, run: str | None = None, step: str | None = None) -> int:

@@ -32,12 +32,13 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
              fork with --expect also expect: {expression, came, why}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.expecting import hoped_of
+    from agent_tt_tui.cli.running.trust import bundle_of
 
     with options.source() as source:
         runs = source.runs(archived=archived, limit=limit)
         hidden = not runs and bool(source.runs(archived=True, limit=1))
         hoped = {run.id: found for run in runs if (found := hoped_of(source, run)) is not None}
-        place = source.path
+        place, bundle = source.path, bundle_of(source)
     if options.as_json:
         write_json([_shape(run, hoped.get(run.id)) for run in runs])
         return
@@ -46,6 +47,8 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
         terminal.line(no_runs(terminal, place, hidden=hidden))
         return
     _print_runs(terminal, runs, hoped)
+    if bundle is not None:
+        terminal.line(Cell(terminal.safe(f"{place.name}: a bundle, {bundle.signature.words}"), "muted"))
 
 
 def _shape(run: Run, hoped: Hoped | None) -> Shape:
