@@ -14,6 +14,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `otlp` | traces of OpenTelemetry in JSON, by four conventions |
 | `langfuse` | traces that Langfuse exports |
 | `claude_code` | sessions of Claude Code |
+| `codex` | sessions of the Codex CLI |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
