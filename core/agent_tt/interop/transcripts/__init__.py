@@ -15,6 +15,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `langfuse` | traces that Langfuse exports |
 | `claude_code` | sessions of Claude Code |
 | `codex` | sessions of the Codex CLI |
+| `gemini_cli` | sessions and checkpoints of the Gemini CLI |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
