@@ -16,6 +16,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `claude_code` | sessions of Claude Code |
 | `codex` | sessions of the Codex CLI |
 | `gemini_cli` | sessions and checkpoints of the Gemini CLI |
+| `opencode` | sessions of OpenCode |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
