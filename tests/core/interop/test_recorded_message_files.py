@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import pytest
+import zstandard
 from tests.core.conformance.reading import check_source
 from tests.recordings import MISSING, recordings
 
@@ -16,6 +19,7 @@ from agent_tt.sources import open_source
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from zipfile import ZipInfo
 
 Counts = dict[str, Any]
 
@@ -151,6 +155,34 @@ def of_events(path: Path) -> Counts:
     return dict(found)
 
 
+def of_inspect(path: Path) -> Counts:
+    """Of the samples in a log: their model and tool events, and the usage that each sample sums up."""
+    if path.suffix == ".json":
+        samples = json.loads(path.read_text())["samples"]
+    else:
+        with ZipFile(path) as archive:
+            names = [member for member in archive.infolist() if member.filename.startswith("samples/")]
+            samples = [json.loads(unzipped(path, member)) for member in names]
+    events = [event for sample in samples for event in sample["events"]]
+    usages = [usage for sample in samples for usage in sample["model_usage"].values()]
+    return {
+        "runs": len(samples),
+        "llm": sum(event["event"] == "model" for event in events),
+        "tool": sum(event["event"] == "tool" for event in events),
+        "tool errors": sum(event["event"] == "tool" and bool(event.get("error")) for event in events),
+        "tokens": sum(usage["total_tokens"] for usage in usages),
+    }
+
+
+def unzipped(path: Path, member: ZipInfo) -> bytes:
+    body = path.read_bytes()[member.header_offset :]
+    begins = 30 + int.from_bytes(body[26:28], "little") + int.from_bytes(body[28:30], "little")
+    packed = body[begins : begins + member.compress_size]
+    if member.compress_type == 8:
+        return zlib.decompress(packed, -15)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+
+
 def loaded(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -166,6 +198,7 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "mini_swe_agent/github*.json": lambda path: of_messages(loaded(path)),
     "atif/*.json": of_atif,
     "openhands/*": of_events,
+    "inspect/*": of_inspect,
     "otlp/*[!s].json": of_spans,
     "otlp/*.jsonl": of_spans,
 }

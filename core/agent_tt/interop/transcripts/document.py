@@ -1,4 +1,4 @@
-"""A file as JSON: one value, or one a line."""
+"""A file as JSON: one value, or one a line; or an archive of files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from agent_tt.errors import StoreUnreadable
+from agent_tt.interop.transcripts.archive import MAGIC, open_archive
+from agent_tt.providers.loose import parse
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent_tt.interop.transcripts.archive import Archive
     from agent_tt.providers.shapes import Json
 
-__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "read_document"]
+__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "parse_json", "read_document"]
 
 MOST_BYTES: Final = 64 << 20
 """A larger file is refused: parsed JSON takes up to five times its size in memory, which is to stay below 300 MB."""
@@ -48,6 +51,7 @@ class Document:
         lines: the objects in its lines, where it has several.
         flaws: lines that are no JSON objects, in order.
         is_growing: whether its last line is not complete, as while somebody writes it.
+        archive: its members, where it is a zip archive.
     """
 
     path: Path
@@ -55,10 +59,11 @@ class Document:
     lines: tuple[Line, ...] = ()
     flaws: tuple[Flaw, ...] = field(default=())
     is_growing: bool = False
+    archive: Archive | None = None
 
 
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON; None where it is not one.
+    """Read a file of JSON, or what a zip archive holds; None where it is neither.
 
     A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not.
 
@@ -72,6 +77,9 @@ def read_document(path: Path) -> Document | None:
                 f"{path} is too large to be read as JSON: {size >> 20} MB, and {MOST_BYTES >> 20} MB are the most",
                 hint="Take the sessions that matter out of it, into files of their own.",
             )
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return Document(path, archive=open_archive(path))
         body = path.read_bytes()
     except OSError as error:
         raise StoreUnreadable(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
@@ -79,15 +87,30 @@ def read_document(path: Path) -> Document | None:
     if plain[:1] not in (b"{", b"["):
         return None
     try:
-        return Document(path, orjson.loads(plain))
+        return Document(path, parse_json(plain))
     except orjson.JSONDecodeError:
         return _lines(path, body)
+
+
+def parse_json(text: bytes) -> Json:
+    """Parse JSON, also with `NaN` and `Infinity`, which Python and JavaScript write although JSON has no such words.
+
+    Raises:
+        orjson.JSONDecodeError: it is neither.
+    """
+    try:
+        found: Json = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        found = parse(text) if b"NaN" in text or b"Infinity" in text else None
+        if found is None:
+            raise
+    return found
 
 
 def flaw_of(path: Path) -> str:
     """Why a file is no JSON, `it breaks at line 3: …`; empty where it is, or where most of its lines are."""
     try:
-        orjson.loads(path.read_bytes().strip(_BLANK))
+        parse_json(path.read_bytes().strip(_BLANK))
     except orjson.JSONDecodeError as error:
         if read_document(path) is not None:  # of lines, each of them JSON
             return ""
@@ -105,7 +128,7 @@ def _lines(path: Path, body: bytes) -> Document | None:
         if not plain:
             continue
         try:
-            value = orjson.loads(plain)
+            value = parse_json(plain)
         except orjson.JSONDecodeError as error:
             flaws.append(Flaw(number, f"it is no JSON: {error.msg}"))
             continue

@@ -298,7 +298,7 @@ def results_in(turn: Mapping[str, Json]) -> list[tuple[str, Json, bool]]:
         return [(text(turn.get("call_id")), turn.get("output"), False)]
     if turn.get("role") in ("tool", "function"):
         asked_as = next(filter(None, (text(turn.get(key)) for key in ("tool_call_id", "id", "name"))), "")
-        return [(asked_as, turn.get("content"), turn.get("error") is True or turn.get("status") == "error")]
+        return [(asked_as, turn.get("content"), bool(turn.get("error")) or turn.get("status") == "error")]
     found: list[tuple[str, Json, bool]] = []
     for block in dicts(turn.get("content")):
         block_kind = text(block.get("type"))
