@@ -6,13 +6,15 @@ absent. Nothing that a file names is opened, imported or called.
 | module | does |
 |---|---|
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
+| `compressed` | what a file of gzip or Zstandard holds |
+| `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
-| `otlp` | traces of OpenTelemetry in JSON, by four conventions |
+| `otlp` | traces of OpenTelemetry, by four conventions |
 | `langfuse` | traces that Langfuse exports |
 | `inspect_ai` | logs of Inspect |
 | `claude_code` | sessions of Claude Code |

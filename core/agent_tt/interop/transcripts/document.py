@@ -1,14 +1,16 @@
-"""A file as JSON: one value, or one a line; or an archive of files."""
+"""A file as JSON: one value, or one a line; OTLP in protocol buffers as if it were; or an archive of files."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.archive import MAGIC, open_archive
+from agent_tt.interop.transcripts.compressed import is_compressed, unpacked
+from agent_tt.interop.transcripts.protobuf import could_be_protobuf, read_protobuf
 from agent_tt.providers.loose import parse
 
 if TYPE_CHECKING:
@@ -17,10 +19,19 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.archive import Archive
     from agent_tt.providers.shapes import Json
 
-__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "parse_json", "read_document"]
+__all__ = [
+    "MOST_BYTES", "MOST_PROTOBUF", "Document", "Flaw", "Line", "could_be_document", "flaw_of", "parse_json",
+    "read_document",
+]  # fmt: skip
 
 MOST_BYTES: Final = 64 << 20
 """A larger file is refused: parsed JSON takes up to five times its size in memory, which is to stay below 300 MB."""
+
+MOST_PROTOBUF: Final = 24 << 20
+"""The same of protocol buffers, which take up to ten times their size as they say more in fewer bytes."""
+
+_HEAD: Final = 512
+"""Bytes by which a file of protocol buffers is told from any other."""
 
 _BLANK: Final = b" \t\r\n\xef\xbb\xbf"
 
@@ -35,10 +46,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What of a file cannot be read; the line counts from 1."""
+    """What of a file cannot be read; the line counts from 1, and is 0 where none is known."""
 
     line: int
     what: str
+
+    @property
+    def words(self) -> str:
+        """What cannot be read, and where."""
+        return f"line {self.line}: {self.what}" if self.line else self.what
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON, or what a zip archive holds; None where it is neither.
+    """Read a file of JSON or OTLP, which may be compressed, or what a zip archive holds; None where it is neither.
 
     A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not.
 
@@ -73,23 +89,53 @@ def read_document(path: Path) -> Document | None:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise StoreUnreadable(
-                f"{path} is too large to be read as JSON: {size >> 20} MB, and {MOST_BYTES >> 20} MB are the most",
-                hint="Take the sessions that matter out of it, into files of their own.",
-            )
+            raise _too_large(path, f"is too large to be read whole: {size >> 20} MB", MOST_BYTES)
         with path.open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
                 return Document(path, archive=open_archive(path))
         body = path.read_bytes()
     except OSError as error:
         raise StoreUnreadable(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
+    flaw = ""
+    if is_compressed(body):
+        body, flaw = unpacked(body, MOST_BYTES)
+        if len(body) > MOST_BYTES:
+            raise _too_large(path, "is too large when it is unpacked", MOST_BYTES)
+    found = _document(path, body)
+    return replace(found, flaws=(Flaw(0, flaw), *found.flaws)) if flaw and found is not None else found
+
+
+def could_be_document(head: bytes) -> bool:
+    """Whether a file that begins so may be one that is read here."""
+    if is_compressed(head):
+        head, _ = unpacked(head, len(head))
+        if not head:  # Zstandard tells nothing before it has a whole block
+            return True
+    return head.startswith(MAGIC) or head.lstrip(_BLANK)[:1] in (b"{", b"[") or could_be_protobuf(head)
+
+
+def _document(path: Path, body: bytes) -> Document | None:
     plain = body.strip(_BLANK)
-    if plain[:1] not in (b"{", b"["):
+    if plain[:1] in (b"{", b"["):
+        try:
+            return Document(path, parse_json(plain))
+        except orjson.JSONDecodeError:
+            found = _lines(path, body)
+        if found is not None:
+            return found
+    if not could_be_protobuf(body[:_HEAD]):
         return None
-    try:
-        return Document(path, parse_json(plain))
-    except orjson.JSONDecodeError:
-        return _lines(path, body)
+    if len(body) > MOST_PROTOBUF:
+        raise _too_large(path, f"is too large for protocol buffers: {len(body) >> 20} MB", MOST_PROTOBUF)
+    read = read_protobuf(body)
+    return None if read is None else Document(path, read[0], flaws=(Flaw(0, read[1]),) if read[1] else ())
+
+
+def _too_large(path: Path, what: str, most: int) -> StoreUnreadable:
+    return StoreUnreadable(
+        f"{path} {what}, and {most >> 20} MB are the most",
+        hint="Take the sessions that matter out of it, into files of their own.",
+    )
 
 
 def parse_json(text: bytes) -> Json:

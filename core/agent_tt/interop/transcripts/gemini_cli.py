@@ -120,7 +120,7 @@ class _Telling:
     def _tell_flaws(self, until: int | None) -> None:
         while self._flaws and (until is None or self._flaws[0].line < until):
             flaw = self._flaws.pop(0)
-            self.teller.flaw(f"line {flaw.line}: {flaw.what}")
+            self.teller.flaw(flaw.words)
 
     def _begin_anew(self, name: str, messages: dict[str, Line], entry: dict[str, Json]) -> None:
         self._messages, self._told = messages, {*messages}

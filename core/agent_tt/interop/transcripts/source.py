@@ -12,8 +12,7 @@ from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
-from agent_tt.interop.transcripts.archive import MAGIC
-from agent_tt.interop.transcripts.document import read_document
+from agent_tt.interop.transcripts.document import could_be_document, read_document
 from agent_tt.interop.transcripts.telling import strongest
 from agent_tt.model import NO_USAGE, AgentCode, Call, ModelConfig, Problem, Run, Step
 from agent_tt.model.facts import StepFacts
@@ -64,6 +63,8 @@ def read_transcripts(document: Document) -> Sequence[Transcript] | None:
     for _, read in FORMATS.all():
         found = read(document)
         if found:
+            if not any(each.flaws for each in found):  # a format that knows where in a run they are has told them
+                found[0].flaws += [(0, flaw.words) for flaw in document.flaws]
             return found
     return None
 
@@ -140,12 +141,12 @@ class TranscriptSource(RunSource):
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
-        """The source of a file of JSON, or of a zip archive, if a format knows it, None if none does.
+        """The source of a file of JSON or OTLP, or of a zip archive, if a format knows it, None if none does.
 
         Raises:
             StoreUnreadable: the file is too large, or cannot be read.
         """
-        if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"[") and not head.startswith(MAGIC):
+        if not could_be_document(head):
             return None
         document = read_document(path)
         found = None if document is None else read_transcripts(document)
