@@ -18,7 +18,7 @@ from tests.core.interop.test_otlp import BEGAN, FAILED, TRACE, genai, listed, op
 
 from agent_tt.errors import NotAStore, StoreUnreadable
 from agent_tt.interop.transcripts import document
-from agent_tt.interop.transcripts.protobuf import could_be_protobuf, read_protobuf
+from agent_tt.interop.transcripts.document import read_document
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ def opened(folder: Path, body: bytes, name: str = "trace") -> list[Any]:
              [problem.what for problem in source.verify()])
             for run in source.runs()
         ]  # fmt: skip
+
+
+def requests(folder: Path, body: bytes) -> tuple[list[Any], str]:
+    """The pieces that a file is read in, and what of it cannot be."""
+    path = folder / "pieces"
+    path.write_bytes(body)
+    read = read_document(path)
+    return ([], "") if read is None else ([each.value for each in read.parts], " ".join(map(str, read.seen_flaws)))
 
 
 def in_fours(*messages: bytes) -> bytes:
@@ -77,13 +85,12 @@ def test_values_of_every_kind_are_those_of_json(tmp_path: Path) -> None:
     ]  # fmt: skip
     one = span(1, 0, "s", (0, 1), {})
     one["attributes"] = [{"key": f"k{number}", "value": each} for number, each in enumerate(values)]
-    read = read_protobuf(otlp_bytes.request(request([one])))
-    assert read is not None
-    (scope,) = read[0]["resourceSpans"][0]["scopeSpans"]  # type: ignore[index,call-overload]
+    read, flaw = requests(tmp_path, otlp_bytes.request(request([one])))
+    (scope,) = read[0]["resourceSpans"][0]["scopeSpans"]
     empty = {"key": "a", "value": {"arrayValue": {}}}
     one["attributes"][-1]["value"]["kvlistValue"]["values"] = [empty]
     assert scope["spans"][0]["attributes"] == one["attributes"]
-    assert read[1] == ""
+    assert flaw == ""
 
 
 WHOLE = otlp_bytes.request(request(genai()))
@@ -103,30 +110,51 @@ def test_of_a_file_that_breaks_off_what_is_complete_opens_and_the_place_is_named
 
 @settings(max_examples=100, deadline=None)
 @given(place=st.integers(0, len(WHOLE) - 1), bit=st.integers(0, 7), cut=st.integers(1, len(WHOLE)))
-def test_no_change_of_a_bit_and_no_cut_breaks_the_reader(place: int, bit: int, cut: int) -> None:
+def test_no_change_of_a_bit_and_no_cut_breaks_the_reader(
+    place: int, bit: int, cut: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     body = bytearray(WHOLE)
     body[place] ^= 1 << bit
+    folder = tmp_path_factory.getbasetemp()
     for each in (bytes(body), WHOLE[:cut], bytes(body)[:cut]):
-        read = read_protobuf(each)
-        assert read is None or isinstance(read[1], str)
+        requests(folder, each)
+    pieces, flaw = requests(folder, WHOLE[:cut])
+    assert not pieces or flaw or cut == len(WHOLE)
 
 
 @settings(max_examples=100, deadline=None)
 @given(body=st.binary(max_size=200))
-def test_any_bytes_are_read_or_not(body: bytes) -> None:
-    could_be_protobuf(body)
-    read_protobuf(body)
+def test_any_bytes_are_read_or_not(body: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    requests(tmp_path_factory.getbasetemp(), body)
+    requests(tmp_path_factory.getbasetemp(), sized(1, sized(2, sized(2, body))))
 
 
-def test_messages_that_are_nested_without_end_are_refused() -> None:
+def test_messages_that_are_nested_without_end_are_named(tmp_path: Path) -> None:
     value = sized(1, b"x")
     for _ in range(3_000):
         value = sized(5, sized(1, value))
     one = otlp_bytes.span(span(1, 0, "s", (0, 1), {})) + sized(9, sized(1, b"k") + sized(2, value))
-    read = read_protobuf(WHOLE + sized(1, sized(2, sized(2, one))))
-    assert read is not None
-    assert read[1].endswith("messages are nested too deeply")
-    assert len(read[0]["resourceSpans"]) == 1  # type: ignore[arg-type]
+    pieces, flaw = requests(tmp_path, WHOLE + sized(1, sized(2, sized(2, one))))
+    assert len(pieces) == 1
+    assert flaw == "1 scopes hold neither spans nor records that can be read"
+
+
+def test_a_damaged_span_takes_those_of_its_piece_along_and_is_named(tmp_path: Path) -> None:
+    whole = sized(1, sized(2, sized(2, otlp_bytes.span(span(1, 0, "s", (0, 1), {}))) + sized(2, sized(9, b"\xff"))))
+    (_, read), flaw = requests(tmp_path, WHOLE + whole)
+    assert read == {}
+    assert flaw.startswith("the spans from byte ")
+
+
+def test_a_long_scope_is_read_in_pieces_with_its_resource(tmp_path: Path) -> None:
+    spans = [span(number, 0, "s", (0, 1), {"k": "x" * 1_000}) for number in range(1, 400)]
+    pieces, flaw = requests(tmp_path, otlp_bytes.request(request(spans)))
+    assert (len(pieces) > 2, flaw) == (True, "")
+    assert [each["resourceSpans"][0]["resource"] for each in pieces] == [
+        request([])["resourceSpans"][0]["resource"]
+    ] * len(pieces)
+    found = [one["spanId"] for each in pieces for one in each["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    assert found == [one["spanId"] for one in spans]
 
 
 def test_measurements_and_texts_are_no_traces(tmp_path: Path) -> None:
@@ -138,12 +166,6 @@ def test_measurements_and_texts_are_no_traces(tmp_path: Path) -> None:
         path.write_bytes(body)
         with pytest.raises(NotAStore, match="not a store of runs"):
             open_source(path)
-
-
-def test_a_file_of_protocol_buffers_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "MOST_PROTOBUF", len(WHOLE) - 1)
-    with pytest.raises(StoreUnreadable, match="too large for protocol buffers"):
-        opened(tmp_path, WHOLE)
 
 
 # ---------------------------------------------------------------- compressed
@@ -168,17 +190,17 @@ def test_a_compressed_file_that_breaks_off_is_told(tmp_path: Path) -> None:
     path.write_bytes(body[: len(body) * 3 // 4])
     with closing(open_source(path)) as source:
         assert 10 < len(source.runs()) < 2_000
-        assert "it is damaged behind " in str(source.verify())
+        assert "what is compressed is damaged behind " in str(source.verify())
 
 
 @pytest.mark.parametrize("packed", [gzip.compress, zstandard.compress])
 def test_a_file_that_grows_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr(document, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(document, "MOST_UNPACKED_BYTES", 1 << 20)
     path = tmp_path / "bomb.gz"
     path.write_bytes(packed(b"[" + b" " * (8 << 20) + b"]"))
-    with pytest.raises(StoreUnreadable, match="too large when it is unpacked, and 1 MB are the most"):
+    with pytest.raises(StoreUnreadable, match="holds more than 1 MB when it is unpacked"):
         open_source(path)
 
 

@@ -6,10 +6,11 @@ absent. Nothing that a file names is opened, imported or called.
 | module | does |
 |---|---|
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
+| `pieces` | where lines and pieces of a file lie, parsed when they are asked for |
 | `compressed` | what a file of gzip or Zstandard holds |
 | `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
-| `transcript` | what a format tells: steps, their calls, and the conversation after each |
+| `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |

@@ -97,10 +97,10 @@ def read_codex(document: Document) -> Sequence[Transcript] | None:
     flaws = [*document.flaws]
     for entry in _gathered(entries, telling):
         while flaws and flaws[0].line < entry.number:
-            telling.teller.flaw(flaws.pop(0).words)
+            telling.teller.flaw(str(flaws.pop(0)))
         telling.tell(entry)
     for flaw in flaws:
-        telling.teller.flaw(flaw.words)
+        telling.teller.flaw(str(flaw))
     return [telling.done()]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import zlib
-from typing import Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import zstandard
 
-__all__ = ["is_compressed", "unpacked"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["begins", "is_compressed", "unpack"]
 
 _GZIP: Final = b"\x1f\x8b\x08"
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
@@ -19,46 +21,62 @@ _MOST_WINDOW: Final = 8 << 20
 _PIECE: Final = 1 << 16
 
 
+class _BreaksOff(Exception):
+    """The file ends inside what it holds."""
+
+
 def is_compressed(head: bytes) -> bool:
     """Whether a file begins as a compressed one does."""
     return head.startswith((_GZIP, _ZSTANDARD))
 
 
-def unpacked(body: bytes, most: int) -> tuple[bytes, str]:
-    """What comes out of a compressed file, and what is wrong with it in words; these are empty of a sound one.
+def begins(head: bytes) -> bytes:
+    """The first bytes of what a file of gzip holds, by its own; none of Zstandard, which tells none before many."""
+    try:
+        return zlib.decompressobj(_GZIP_BITS).decompress(head, _PIECE) if head.startswith(_GZIP) else b""
+    except zlib.error:
+        return b""
+
+
+def unpack(packed: BinaryIO, into: BinaryIO, most: int) -> str:
+    """Write what a compressed file holds, and say what is wrong with it; nothing of a sound one.
 
     Args:
-        body: the file, or its beginning.
-        most: how many bytes may come out; not many more do, and that they are more is all that is known then.
+        packed: the file.
+        into: where it is written to.
+        most: how many bytes may come out; where there are more, a few more are written and the rest is not looked at.
     """
-    found = bytearray()
+    written = 0
     try:
-        if body.startswith(_GZIP):
-            _gzip(body, most, found)
-        else:
-            decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
-            with decompressor.stream_reader(io.BytesIO(body), read_across_frames=True) as reader:
-                while len(found) <= most and (piece := reader.read(_PIECE)):
-                    found += piece
-    except (zlib.error, zstandard.ZstdError, EOFError) as error:
-        return bytes(found), f"it is damaged behind {len(found)} unpacked bytes: {error}"
-    return bytes(found), ""
+        for piece in _gzip(packed) if packed.peek(3)[:3] == _GZIP else _zstandard(packed):  # type: ignore[attr-defined]
+            into.write(piece)
+            written += len(piece)
+            if written > most:
+                break
+    except (zlib.error, zstandard.ZstdError, _BreaksOff) as error:
+        return f"what is compressed is damaged behind {written} bytes of it: {error}"
+    return ""
 
 
-def _gzip(body: bytes, most: int, found: bytearray) -> None:
-    """Unpack the members of a file of gzip one after another.
-
-    Raises:
-        EOFError: it breaks off.
-        zlib.error: it is damaged.
-    """
-    rest = body
-    while rest.startswith(_GZIP) and len(found) <= most:
+def _gzip(packed: BinaryIO) -> Iterator[bytes]:
+    """The members of a file of gzip, one after another."""
+    rest = packed.read(_PIECE)
+    while rest.startswith(_GZIP):
         member = zlib.decompressobj(_GZIP_BITS)
-        while len(found) <= most and not member.eof:
+        while not member.eof:
             piece = member.decompress(rest, _PIECE)
             rest = member.unconsumed_tail
-            if not piece and not rest and not member.eof:
-                raise EOFError("it breaks off")
-            found += piece
-        rest = member.unused_data
+            if piece:
+                yield piece
+            elif not rest and not member.eof:
+                rest = packed.read(_PIECE)
+                if not rest:
+                    raise _BreaksOff("it breaks off")
+        rest = member.unused_data or packed.read(_PIECE)
+
+
+def _zstandard(packed: BinaryIO) -> Iterator[bytes]:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
+    with decompressor.stream_reader(packed, read_across_frames=True) as reader:
+        while piece := reader.read(_PIECE):
+            yield piece

@@ -6,8 +6,8 @@
 | messages, each behind its length in 4 bytes, the highest first | what the collector's file exporter writes |
 | messages, each behind its length as a varint | what the clients of protocol buffers write as delimited |
 
-Only the fields that are read of JSON are read, by their numbers. A client of protocol buffers is not needed for that,
-and would hold its own copy of a file beside what is made of it.
+Only where spans and records lie is kept, and they are parsed when they are asked for; of them only the fields that are
+read of JSON. A client of protocol buffers is not needed for that, and would have to parse a file as a whole.
 
 Sources of the format: github.com/open-telemetry/opentelemetry-proto, version 1.10; protobuf.dev, "Encoding"; the
 collector's `fileexporter`.
@@ -18,16 +18,17 @@ from __future__ import annotations
 import base64
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from agent_tt.providers.loose import dicts
+from agent_tt.interop.transcripts.pieces import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent_tt.interop.transcripts.pieces import PieceFile
     from agent_tt.providers.shapes import Json
 
-__all__ = ["could_be_protobuf", "read_protobuf"]
+__all__ = ["could_be_protobuf", "cut_protobuf"]
 
 _VARINT: Final = 0
 _FIXED64: Final = 1
@@ -122,111 +123,199 @@ _RECORD: Final[_Fields] = {
     _sized(10): ("spanId", _id, False),
     _sized(12): ("eventName", _text, False),
 }
-_OF_SPANS: Final[_Fields] = {
-    _sized(1): ("resource", _RESOURCE, False),
-    _sized(2): ("scopeSpans", {_sized(2): ("spans", _SPAN, True)}, True),
-}
-_OF_RECORDS: Final[_Fields] = {
-    _sized(1): ("resource", _RESOURCE, False),
-    _sized(2): ("scopeLogs", {_sized(2): ("logRecords", _RECORD, True)}, True),
-}
-
-
 _KINDS: Final = (
-    ("resourceSpans", "scopeSpans", "spans", ("traceId", "spanId", "startTimeUnixNano"), _OF_SPANS),
-    ("resourceLogs", "scopeLogs", "logRecords", ("observedTimeUnixNano", "attributes"), _OF_RECORDS),
+    ("resourceSpans", "scopeSpans", "spans", _SPAN, ("traceId", "spanId", "startTimeUnixNano")),
+    ("resourceLogs", "scopeLogs", "logRecords", _RECORD, ("observedTimeUnixNano", "attributes")),
 )
-"""What may belong to a resource: its list, where that has the scopes, where these have what is told, and what of that
-measurements never have, whose fields have the same numbers."""
+"""What may belong to a resource: its list, where that has the scopes, where these have what is told, its fields, and
+those of them that no measurement has, whose fields have the same numbers."""
+
+_INNER: Final = _sized(2)
+"""The tag of the scopes of a resource, and of what is told in a scope."""
+
+_BATCH: Final = 128 << 10
+"""Bytes of spans from which on they are a piece."""
+
+_MOST_BYTES: Final = 24 << 20
+"""Of one span or record, and of a resource."""
+
+_WINDOW: Final = 1 << 20
 
 
 def could_be_protobuf(head: bytes) -> bool:
     """Whether a file that begins so may hold what is read here: spans or records below a resource."""
     try:
-        at = next(_messages(head))[0]
-        size, at = _varint(head, at + 1)
-        tag, inner = head[at], _varint(head, at + 1)
-        if inner[0] > size or tag not in (_sized(1), _sized(2)):
+        at = 0 if head[0] == _FIRST else _framed(head, 0, is_collectors=_is_collectors(head))[0]
+        size, first = _varint(head, at + 1)
+        inner, behind = _varint(head, first + 1)
+        if head[at] != _FIRST or inner > size:
             return False
-        return tag == _sized(2) or inner[0] == 0 or head[inner[1]] in (_sized(1), 2 << 3 | _VARINT, _sized(3))
-    except (_Broken, IndexError, StopIteration):
+        is_resource = head[first] == _sized(1)
+        ends_well = inner == 0 or not is_resource or head[behind] in (_sized(1), 2 << 3 | _VARINT, _sized(3))
+        return ends_well and (is_resource or head[first] == _INNER)
+    except (_Broken, IndexError):
         return False
 
 
-def read_protobuf(body: bytes) -> tuple[dict[str, Json], str] | None:
-    """One request of OTLP, as it would be in JSON, of all that a file holds; None of a file of another kind.
+def cut_protobuf(file: PieceFile) -> tuple[Lines, str]:
+    """Cut a file of OTLP in protocol buffers.
 
-    Beside it stands what of the file cannot be read, in words; these are empty where it is sound.
+    Returns:
+        The pieces, each as a request with some spans or records of one scope; none of a file of another kind. And why
+        there are no more of them; nothing where all that is there is in them.
     """
-    found: dict[str, Json] = {}
-    flaw, at = "", 0
+    cutter = _Cutter(file)
     try:
-        for start, stop in _messages(body):
-            at = start
-            while at < stop:
-                inner, at_end = _entry(body, at, min(stop, len(body)))
-                name, value = _of_resource(body, inner, at_end)
-                if value:
-                    cast("list[Json]", found.setdefault(name, [])).append(value)
-                at = at_end
-    except (_Broken, IndexError) as error:
-        flaw = f"it cannot be read from byte {at} on: {error if isinstance(error, _Broken) else 'it breaks off'}"
-    return (found, flaw) if found else None
+        cutter.cut()
+    except _Broken as broken:
+        return cutter.pieces, f"it cannot be read from byte {cutter.at} on: {broken}"
+    known = f"{cutter.unknown} scopes hold neither spans nor records that can be read"
+    return cutter.pieces, known if cutter.unknown else ""
 
 
-def _entry(body: bytes, at: int, stop: int) -> tuple[int, int]:
-    """Where what belongs to a resource begins and ends."""
-    if body[at] != _FIRST:
-        raise _Broken("there is something else than spans and records")
-    size, inner = _varint(body, at + 1)
-    if inner + size > stop:
-        raise _Broken("it breaks off")
-    return inner, inner + size
+def _is_collectors(head: bytes) -> bool:
+    return head[_SIZE : _SIZE + 1] == bytes([_FIRST])
 
 
-def _of_resource(body: bytes, at: int, end: int) -> tuple[str, dict[str, Json]]:
-    """The spans or the records of a resource, and the name of their list; empty of metrics, say.
+def _framed(head: bytes, at: int, *, is_collectors: bool) -> tuple[int, int]:
+    """Where a message begins and ends that stands behind its length, which some bytes begin with."""
+    if is_collectors:
+        return at + _SIZE, at + _SIZE + int.from_bytes(head[:_SIZE], "big")
+    size, length = _varint(head, 0)
+    return at + length, at + length + size
 
-    Raises:
-        _Broken, IndexError: it is no message at all.
-    """
-    broken: Exception | None = None
-    for name, scopes, inner, fields, made in _KINDS:
+
+class _Pieces(Lines):
+    """Around each piece stand the bytes of its resource, and the number of its kind."""
+
+    is_json: ClassVar[bool] = False
+
+    @property
+    def flaws(self) -> list[tuple[int, str]]:
+        """What is wrong with those in `broken`."""
+        return [(0, f"the spans from byte {self._starts[number - 1]} on are damaged") for number in self.broken]
+
+    def _parsed(self, at: int) -> tuple[int, dict[str, Json]]:
+        start, stop = self._starts[at], self._stops[at]
+        resource, number = self._put_around[self._around[at]]
+        name, scopes, inner, fields, _ = _KINDS[number[0]]
+        body = self._file.read(start, stop - start)
         try:
-            found = _message(body, at, end, made)
-        except (_Broken, IndexError) as error:  # records can look like broken spans
-            broken = broken or error
-            continue
-        if _holds(found, scopes, inner, fields):
-            return name, found
-    if broken is not None:
-        raise broken
-    return "", {}
+            scope = _message(body, 0, len(body), {_INNER: (inner, fields, True)})
+            about: Json = _message(resource, 0, len(resource), _RESOURCE)
+        except (_Broken, IndexError):
+            self.broken.add(self._numbers[at])
+            return stop - start, {}
+        return stop - start, {name: [{"resource": about, scopes: [scope]}]}
 
 
-def _holds(found: dict[str, Json], scopes: str, name: str, fields: tuple[str, ...]) -> bool:
-    """Whether a message that any bytes could make is what it was taken for."""
-    inner = (each for scope in dicts(found.get(scopes)) for each in dicts(scope.get(name)))
-    return any(all(field in each for field in fields) for each in inner)
+class _Cutter:
+    """Reads on through a file.
+
+    Attributes:
+        at: where what is not cut yet begins.
+        unknown: how many scopes hold something else, or nothing that can be read.
+    """
+
+    def __init__(self, file: PieceFile) -> None:
+        self.pieces = _Pieces(file)
+        self.at, self.unknown = 0, 0
+        self._file = file
+        self._base, self._window = 0, b""
+
+    def cut(self) -> None:
+        """Cut the file.
+
+        Raises:
+            _Broken: it breaks off, or something else stands there.
+        """
+        head = self._look(0)
+        is_whole, is_collectors = head[:1] == bytes([_FIRST]), _is_collectors(head)
+        while self.at < self._file.size:
+            stop = self._file.size
+            if not is_whole:
+                self.at, stop = _framed(self._look(self.at), self.at, is_collectors=is_collectors)
+            for tag, _, start, end in self._fields(self.at, stop):
+                if tag != _FIRST:
+                    raise _Broken("there is something else than spans and records")
+                self._resource(start, end)
+                self.at = end
+
+    def _resource(self, at: int, stop: int) -> None:
+        about = b""
+        for tag, _, start, end in self._fields(at, stop):
+            if tag == _sized(1) and end - start <= _MOST_BYTES:
+                about = self._file.read(start, end - start)
+            elif tag == _INNER:
+                self._scope(start, end, about)
+
+    def _scope(self, at: int, stop: int, about: bytes) -> None:
+        kind: int | None = None
+        begun, is_empty = at, True
+        for tag, head, start, end in self._fields(at, stop):
+            is_empty = is_empty and tag != _INNER
+            if tag == _INNER and kind is None:
+                kind = self._kind(start, end)
+            if tag != _INNER or end - begun > _BATCH or kind is None:
+                self._add(begun, head, about, kind)
+                begun = head if tag == _INNER and kind is not None else end
+        self._add(begun, stop, about, kind)
+        self.unknown += kind is None and not is_empty
+
+    def _add(self, start: int, stop: int, about: bytes, kind: int | None) -> None:
+        if stop > start and kind is not None:
+            self.pieces.add(len(self.pieces) + 1, start, stop, (about, bytes([kind])))
+
+    def _kind(self, start: int, end: int) -> int | None:
+        """What something in a scope is, by what it holds."""
+        if end - start > _MOST_BYTES:
+            return None
+        body = self._file.read(start, end - start)
+        for number, (_, _, _, fields, needs) in enumerate(_KINDS):
+            try:
+                found = _message(body, 0, len(body), fields)
+            except (_Broken, IndexError):  # records can look like broken spans
+                continue
+            if all(field in found for field in needs):
+                return number
+        return None
+
+    def _fields(self, at: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
+        """The fields of a message: tag, where the field begins, and where its value begins and ends."""
+        while at < stop:
+            head = self._look(at)
+            try:
+                tag, value = _varint(head, 0)
+                size, start = _extent(head, tag, value)
+            except IndexError:
+                raise _Broken("it breaks off") from None
+            end = at + start + size
+            if end > stop or end > self._file.size:
+                raise _Broken("it breaks off" if end > self._file.size else "a field is longer than what it stands in")
+            yield tag, at, at + start, end
+            at = end
+
+    def _look(self, at: int) -> bytes:
+        """The next bytes: those of a tag and a size, unless the file ends before."""
+        if not self._base <= at <= self._base + len(self._window) - 2 * _MOST_VARINT:
+            self._base, self._window = at, self._file.read(at, _WINDOW)
+        return self._window[at - self._base : at - self._base + 2 * _MOST_VARINT]
 
 
-def _messages(body: bytes) -> Iterator[tuple[int, int]]:
-    """Where each message of a file begins and ends.
+def _extent(body: bytes, tag: int, at: int) -> tuple[int, int]:
+    """How many bytes the value of a field has, and where it begins, by its tag and what stands behind that.
 
     Raises:
-        _Broken: the last one is not complete.
+        _Broken, IndexError: it is no field.
     """
-    if body[:1] == bytes([_FIRST]):
-        yield 0, len(body)
-        return
-    at, is_collectors = 0, body[_SIZE : _SIZE + 1] == bytes([_FIRST])
-    while at < len(body):
-        if is_collectors:
-            size, start = int.from_bytes(body[at : at + _SIZE], "big"), at + _SIZE
-        else:
-            size, start = _varint(body, at)
-        yield start, start + size
-        at = start + size
+    kind = tag & 7
+    if kind == _SIZED:
+        return _varint(body, at)
+    if kind == _VARINT:
+        return _varint(body, at)[1] - at, at
+    if kind in (_FIXED64, _FIXED32):
+        return 8 if kind == _FIXED64 else 4, at
+    raise _Broken(f"there is a field of the unknown kind {kind}")
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
