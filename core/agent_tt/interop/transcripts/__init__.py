@@ -17,6 +17,8 @@ absent. Nothing that a file names is opened, imported or called.
 | `spans` | traces: what spans stand for, whoever kept them |
 | `otlp` | traces of OpenTelemetry, by four conventions |
 | `langfuse` | traces that Langfuse exports |
+| `langsmith` | runs of LangSmith |
+| `phoenix` | spans that Phoenix exports |
 | `inspect_ai` | logs of Inspect |
 | `claude_code` | sessions of Claude Code |
 | `codex` | sessions of the Codex CLI |
