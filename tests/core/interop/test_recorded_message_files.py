@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import zlib
 from collections import Counter
 from contextlib import closing
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 import pytest
+import yaml
 import zstandard
 from tests.core.conformance.reading import check_source
 from tests.recordings import MISSING, recordings
@@ -174,6 +177,28 @@ def of_inspect(path: Path) -> Counts:
     }
 
 
+def of_cassette(path: Path) -> Counts:
+    """Of VCR's exchanges: those with models by their addresses, and the largest count of each kind in an answer."""
+    found: Counter[str] = Counter(runs=1)
+    for exchange in yaml.safe_load(path.read_text())["interactions"]:
+        is_model = re.search(r"/(completions|responses|messages|converse-stream)$", exchange["request"]["uri"])
+        found["llm" if is_model else "http"] += 1
+        body = exchange["response"]["body"]
+        answer = body.get("string") or json.dumps(body.get("parsed_body"))
+        if isinstance(answer, bytes):
+            answer = (gzip.decompress(answer) if answer[:2] == b"\x1f\x8b" else answer).decode("utf-8", "replace")
+        names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "inputTokens", "outputTokens")
+        counts = (re.findall(rf'"{name}": ?(\d+)', answer) for name in names)
+        found["tokens"] += sum(max(map(int, each), default=0) for each in counts)
+    return dict(found)
+
+
+def asked_in(path: Path) -> Counts:
+    """How many tools the answers in a cassette ask for, by words that each of them is asked for with."""
+    asked = {"multiple_tools": 2, "tool_calls_with": 2, "converse": 2, "complex_agent": 4, "tool_call_and_result": 2}
+    return {"tool": next((count for words, count in asked.items() if words in path.name), 0)}
+
+
 def unzipped(path: Path, member: ZipInfo) -> bytes:
     body = path.read_bytes()[member.header_offset :]
     begins = 30 + int.from_bytes(body[26:28], "little") + int.from_bytes(body[28:30], "little")
@@ -199,6 +224,7 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "atif/*.json": of_atif,
     "openhands/*": of_events,
     "inspect/*": of_inspect,
+    "vcr/*": lambda path: of_cassette(path) | asked_in(path),
     "otlp/*[!s].json": of_spans,
     "otlp/*.jsonl": of_spans,
 }

@@ -1,4 +1,4 @@
-"""Files in which other programs keep conversations with models, read as runs: sessions, message lists, trajectories.
+"""Files in which other programs keep conversations with models, read as runs: sessions, logs, traces, message lists.
 
 A format is a function from a document to transcripts, in one module; all else is shared. What a file does not say is
 absent. Nothing that a file names is opened, imported or called.
@@ -7,6 +7,7 @@ absent. Nothing that a file names is opened, imported or called.
 |---|---|
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
 | `archive` | members of a zip archive, bounded by what comes out of them |
+| `yaml_text` | YAML as JSON, bounded |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
@@ -15,6 +16,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `otlp` | traces of OpenTelemetry in JSON, by four conventions |
 | `langfuse` | traces that Langfuse exports |
 | `inspect_ai` | logs of Inspect |
+| `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |

@@ -1,7 +1,8 @@
-"""A file as JSON: one value, or one a line; or an archive of files."""
+"""A file as JSON: one value, or one a line; or as YAML; or as an archive of files."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ import orjson
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.archive import MAGIC, open_archive
+from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 from agent_tt.providers.loose import parse
 
 if TYPE_CHECKING:
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.archive import Archive
     from agent_tt.providers.shapes import Json
 
-__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "parse_json", "read_document"]
+__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "may_be_document", "parse_json", "read_document"]
 
 MOST_BYTES: Final = 64 << 20
 """A larger file is refused: parsed JSON takes up to five times its size in memory, which is to stay below 300 MB."""
 
 _BLANK: Final = b" \t\r\n\xef\xbb\xbf"
+_YAML: Final = re.compile(rb"^(http_)?interactions:", re.MULTILINE)
+"""The YAML that a format knows, VCR's: any text is YAML, so it takes a word that only such files begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,13 @@ class Document:
     archive: Archive | None = None
 
 
+def may_be_document(head: bytes) -> bool:
+    """Whether `read_document` can read a file that begins so."""
+    return head.startswith(MAGIC) or head.lstrip(_BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
+
+
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON, or what a zip archive holds; None where it is neither.
+    """Read a file of JSON or YAML, or what a zip archive holds; None where it is neither.
 
     A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not.
 
@@ -83,6 +92,13 @@ def read_document(path: Path) -> Document | None:
         body = path.read_bytes()
     except OSError as error:
         raise StoreUnreadable(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
+    if _YAML.search(body[:512]) is not None:
+        try:
+            return Document(path, read_yaml(body))
+        except YamlFlaw as flaw:
+            raise StoreUnreadable(
+                f"{path} is YAML that cannot be read: {flaw}", hint="Mend it at this place."
+            ) from flaw
     plain = body.strip(_BLANK)
     if plain[:1] not in (b"{", b"["):
         return None

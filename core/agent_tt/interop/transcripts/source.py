@@ -12,8 +12,7 @@ from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
-from agent_tt.interop.transcripts.archive import MAGIC
-from agent_tt.interop.transcripts.document import read_document
+from agent_tt.interop.transcripts.document import may_be_document, read_document
 from agent_tt.interop.transcripts.telling import strongest
 from agent_tt.model import NO_USAGE, AgentCode, Call, ModelConfig, Problem, Run, Step
 from agent_tt.model.facts import StepFacts
@@ -48,7 +47,8 @@ def _accepted(found: object) -> Format:
 
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
-    "otlp", "langfuse", "inspect_ai", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "openhands", "chat",
+    "otlp", "langfuse", "inspect_ai", "vcr", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "openhands",
+    "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
@@ -139,12 +139,12 @@ class TranscriptSource(RunSource):
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
-        """The source of a file of JSON, or of a zip archive, if a format knows it, None if none does.
+        """The source of a file of JSON or YAML, or of a zip archive, if a format knows it, None if none does.
 
         Raises:
             StoreUnreadable: the file is too large, or cannot be read.
         """
-        if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"[") and not head.startswith(MAGIC):
+        if not may_be_document(head):
             return None
         document = read_document(path)
         found = None if document is None else read_transcripts(document)

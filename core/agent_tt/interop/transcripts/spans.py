@@ -231,6 +231,9 @@ class TraceTelling:
         lane.shown(shown)
         turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
         step = lane.turn(turn, span.end_us, answer=work.answer, began_us=span.start_us)
+        if step is not None and not work.said:  # nothing is known of its answer
+            lane.said.pop()
+            step.calls[0].result = None
         for call in step.calls if step is not None else ():
             if call.kind == "tool" and step is not None:
                 self._waiting.setdefault(call.name, []).append((step, call))

@@ -292,7 +292,14 @@ def results_in(turn: Mapping[str, Json]) -> list[tuple[str, Json, bool]]:
         asked_as = next(filter(None, (text(turn.get(key)) for key in ("tool_call_id", "id", "name"))), "")
         return [(asked_as, turn.get("content"), bool(turn.get("error")) or turn.get("status") == "error")]
     found: list[tuple[str, Json, bool]] = []
+    for part in dicts(turn.get("parts")):  # Gemini's
+        came = mapping(part.get("functionResponse", part.get("function_response")))
+        if came:
+            found.append((text(came.get("id")) or text(came.get("name")), came.get("response"), False))
     for block in dicts(turn.get("content")):
+        came = mapping(block.get("toolResult"))  # Bedrock's
+        if came:
+            found.append((text(came.get("toolUseId")), came.get("content"), came.get("status") == "error"))
         block_kind = text(block.get("type"))
         if block_kind.endswith("tool_result"):
             given = block.get("content")
