@@ -18,6 +18,9 @@ absent. Nothing that a file names is opened, imported or called.
 | `inspect_ai` | logs of Inspect |
 | `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
+| `codex` | sessions of the Codex CLI |
+| `gemini_cli` | sessions and checkpoints of the Gemini CLI |
+| `opencode` | sessions of OpenCode |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
