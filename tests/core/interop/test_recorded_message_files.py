@@ -158,6 +158,15 @@ def of_events(path: Path) -> Counts:
     return dict(found)
 
 
+def of_stream(path: Path) -> Counts:
+    """Of what Claude Code writes as it works: answers by their ids, and what its result counts."""
+    said = [entry["message"] for entry in json.loads(path.read_text())["messages"]]
+    answers = {entry["message"]["id"] for entry in said if entry["type"] == "assistant"}
+    (usage,) = [entry["usage"] for entry in said if entry["type"] == "result"]
+    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return {"runs": 1, "llm": len(answers), "tokens": sum(usage[name] for name in read)}
+
+
 def of_inspect(path: Path) -> Counts:
     """Of the samples in a log: their model and tool events, and the usage that each sample sums up."""
     if path.suffix == ".json":
@@ -223,6 +232,7 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "mini_swe_agent/github*.json": lambda path: of_messages(loaded(path)),
     "atif/*.json": of_atif,
     "openhands/*": of_events,
+    "claude_agent_sdk_stream/*": of_stream,
     "inspect/*": of_inspect,
     "vcr/*": lambda path: of_cassette(path) | asked_in(path),
     "otlp/*[!s].json": of_spans,

@@ -21,6 +21,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `codex` | sessions of the Codex CLI |
 | `gemini_cli` | sessions and checkpoints of the Gemini CLI |
 | `opencode` | sessions of OpenCode |
+| `claude_stream` | what Claude Code writes as it works |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
