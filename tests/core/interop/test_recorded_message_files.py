@@ -167,6 +167,14 @@ def of_stream(path: Path) -> Counts:
     return {"runs": 1, "llm": len(answers), "tokens": sum(usage[name] for name in read)}
 
 
+def of_run_state(path: Path) -> Counts:
+    """Of the Agents SDK: answers, and the calls of tools in them."""
+    responses = json.loads(path.read_text())["model_responses"]
+    asked = [item for response in responses for item in response["output"] if item["type"] == "function_call"]
+    tokens = sum(response["usage"]["total_tokens"] for response in responses)
+    return {"runs": 1, "llm": len(responses), "tool": len(asked), "tokens": tokens}
+
+
 def of_inspect(path: Path) -> Counts:
     """Of the samples in a log: their model and tool events, and the usage that each sample sums up."""
     if path.suffix == ".json":
@@ -234,6 +242,7 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "openhands/*": of_events,
     "claude_agent_sdk_stream/*": of_stream,
     "inspect/*": of_inspect,
+    "openai_agents_run_state/*": of_run_state,
     "vcr/*": lambda path: of_cassette(path) | asked_in(path),
     "otlp/*[!s].json": of_spans,
     "otlp/*.jsonl": of_spans,

@@ -16,6 +16,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `otlp` | traces of OpenTelemetry in JSON, by four conventions |
 | `langfuse` | traces that Langfuse exports |
 | `inspect_ai` | logs of Inspect |
+| `openai_agents` | states of runs and traces of the OpenAI Agents SDK |
 | `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
 | `codex` | sessions of the Codex CLI |

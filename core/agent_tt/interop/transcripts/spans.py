@@ -145,13 +145,15 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
         telling.tell(span, is_of_models=is_of_models)
     telling.end()
     roots = [span for span in order if span.parent not in spans]
-    root = next((span for span in roots if not span.parent), None)
-    status: RunStatus = "unknown" if root is None or root.end_us is None else "failed" if root.error else "succeeded"
+    tops = [span for span in roots if not span.parent]
+    is_over = bool(tops) and all(span.end_us is not None for span in tops)
+    error = next((span.error for span in tops if span.error is not None), None)
+    status: RunStatus = "unknown" if not is_over else "failed" if error else "succeeded"
     said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
     named = title or (roots[0].name if roots else "")
     return telling.teller.done(
         status=status,
-        error=None if root is None else root.error,
+        error=error,
         model=telling.model or None,
         metadata={**said, **(RunFacts.title.entry(named) if named else {})},
     )
