@@ -8,7 +8,8 @@ absent. Nothing that a file names is opened, imported or called.
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `yaml_text` | YAML as JSON, bounded |
-| `transcript` | what a format tells: steps, their calls, and the conversation after each |
+| `pieces` | where lines and pieces of a file lie, parsed when they are asked for |
+| `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |

@@ -343,7 +343,7 @@ class _Session:
     def _tell_flaws(self, until: int | None) -> None:
         while self._flaws and (until is None or self._flaws[0].line < until):
             flaw = self._flaws.pop(0)
-            self.teller.flaw(f"line {flaw.line}: {flaw.what}")
+            self.teller.flaw(str(flaw))
 
     @staticmethod
     def _time(entry: _Entry) -> tuple[int, int]:

@@ -57,7 +57,7 @@ def read_claude_stream(document: Document) -> Sequence[Transcript] | None:
     session = next((text(entry["session_id"]) for entry in known if entry.get("type") != "user"), "")
     stream = _Stream(session or document.path.stem, entries)
     for flaw in document.flaws:
-        stream.teller.flaw(f"line {flaw.line}: {flaw.what}")
+        stream.teller.flaw(str(flaw))
     return [stream.told()]
 
 

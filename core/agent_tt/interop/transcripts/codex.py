@@ -100,7 +100,7 @@ def read_codex(document: Document) -> Sequence[Transcript] | None:
             telling.teller.flaw(f"line {flaws[0].line}: {flaws.pop(0).what}")
         telling.tell(entry)
     for flaw in flaws:
-        telling.teller.flaw(f"line {flaw.line}: {flaw.what}")
+        telling.teller.flaw(str(flaw))
     return [telling.done()]
 
 

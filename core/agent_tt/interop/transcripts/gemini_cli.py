@@ -19,9 +19,8 @@ packages/core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt.interop.transcripts.document import Line
 from agent_tt.interop.transcripts.telling import Teller, micros, results_in, wire
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
@@ -44,9 +43,16 @@ _FAILED: Final = "error", "cancelled"
 _OVER: Final = "success", *_FAILED
 
 
+class _Entry(NamedTuple):
+    """A line of the file, or a message in one; its number is the line's."""
+
+    number: int
+    value: dict[str, Json]
+
+
 def read_gemini_cli(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    lines = document.lines or (Line(1, mapping(document.value)),)
+    lines = [_Entry(line.number, line.value) for line in document.lines] or [_Entry(1, mapping(document.value))]
     if not any(text(line.value.get("sessionId")) and text(line.value.get("projectHash")) for line in lines):
         return _checkpoint(document)
     telling = _Telling(document)
@@ -73,11 +79,11 @@ class _Telling:
         self.teller = Teller(document.path.stem, "Gemini CLI")
         self._model = ""
         self._head: dict[str, Json] = {}
-        self._messages: dict[str, Line] = {}
+        self._messages: dict[str, _Entry] = {}
         self._told: set[str] = set()
         self._flaws = [*document.flaws]
 
-    def take(self, line: Line) -> None:
+    def take(self, line: _Entry) -> None:
         """Take in a line."""
         entry = line.value
         changed = mapping(entry.get("$set"))
@@ -90,7 +96,7 @@ class _Telling:
             self._messages[text(entry["id"])] = line
         else:
             head = changed or entry
-            listed = {text(each.get("id")): Line(line.number, each) for each in dicts(head.get("messages"))}
+            listed = {text(each.get("id")): _Entry(line.number, each) for each in dicts(head.get("messages"))}
             if [*listed][: len(self._messages)] == [*self._messages]:
                 self._messages |= listed
             elif isinstance(head.get("messages"), list):
@@ -120,9 +126,9 @@ class _Telling:
     def _tell_flaws(self, until: int | None) -> None:
         while self._flaws and (until is None or self._flaws[0].line < until):
             flaw = self._flaws.pop(0)
-            self.teller.flaw(f"line {flaw.line}: {flaw.what}")
+            self.teller.flaw(str(flaw))
 
-    def _begin_anew(self, name: str, messages: dict[str, Line], entry: dict[str, Json]) -> None:
+    def _begin_anew(self, name: str, messages: dict[str, _Entry], entry: dict[str, Json]) -> None:
         self._messages, self._told = messages, {*messages}
         given = {asked_as for line in messages.values() for asked_as, _, _ in results_in(_said(line.value))}
         turns = [turn for line in messages.values() for turn in _turns(line.value, given)]

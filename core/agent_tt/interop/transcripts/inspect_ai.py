@@ -27,7 +27,8 @@ import orjson
 
 from agent_tt.interop.transcripts.archive import MemberUnreadable
 from agent_tt.interop.transcripts.chat import beside
-from agent_tt.interop.transcripts.document import MOST_BYTES, parse_json
+from agent_tt.interop.transcripts.document import MOST_BYTES
+from agent_tt.interop.transcripts.pieces import parse_json
 from agent_tt.interop.transcripts.spans import AgentWork, Compaction, ModelWork, Remark, Span, ToolWork, TraceTelling
 from agent_tt.interop.transcripts.telling import Teller, micros, wire
 from agent_tt.model import ErrorInfo

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 from agent_tt.model import NO_USAGE, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, CallStatus, ErrorInfo, RunStatus, StepStatus
 
-__all__ = ["Talk", "ToldCall", "ToldStep", "Transcript"]
+__all__ = ["Promise", "Talk", "ToldCall", "ToldStep", "Transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +113,18 @@ class Transcript:
     fork: tuple[str, int] | None = None
     metadata: dict[str, Wire] = field(default_factory=dict)
     flaws: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One run of a file of many, that is told when it is asked for, and may be again.
+
+    Attributes:
+        id: of the run.
+        began_us: when it began, by which it is listed; microseconds since 1970.
+        tell: gives the transcript of that id.
+    """
+
+    id: str
+    began_us: int
+    tell: Callable[[], Transcript]
