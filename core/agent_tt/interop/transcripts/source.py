@@ -382,7 +382,7 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
         id=transcript.id,
         name=transcript.id,
         status=transcript.status,
-        started_us=min(times, default=0),
+        started_us=min(times, default=0) if transcript.began_us is None else transcript.began_us,
         ended_us=max(times, default=None),
         code=AgentCode(),
         model=ModelConfig(transcript.model) if transcript.model else None,
