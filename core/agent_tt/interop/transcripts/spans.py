@@ -179,8 +179,8 @@ class TraceTelling:
         self._spans = spans
         self._waiting: dict[str, list[tuple[ToldStep, ToldCall]]] = {}
         self._began_in: dict[str, ToldStep | None] = {}
-        self._shown: dict[str, dict[int, tuple[dict[str, Json], Wire]]] = {}
-        """Of each lane what its model was shown last, by identity: the same message is not read again."""
+        self._shown: dict[str, tuple[Sequence[dict[str, Json]], list[Wire]]] = {}
+        """Of each lane what its model was shown last, and as values of a state: the very same is not read again."""
         self._compacted: dict[str, list[tuple[Span, Compaction]]] = {}
 
     def tell(self, span: Span, *, is_of_models: bool) -> None:
@@ -220,14 +220,13 @@ class TraceTelling:
 
     def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
         self.model = work.answer.model or self.model
-        known = self._shown.get(lane.name, {})
-        now: dict[int, tuple[dict[str, Json], Wire]] = {}
-        for message in work.shown:
-            if id(message) not in known:
-                self._see(message)
-            now[id(message)] = known.get(id(message)) or (message, wire(message))
-        self._shown[lane.name] = now
-        shown = [now[id(message)][1] for message in work.shown]
+        before, told = self._shown.get(lane.name, ((), []))
+        pairs = enumerate(zip(before, work.shown, strict=False))
+        same = next((at for at, (one, other) in pairs if one is not other), min(len(before), len(work.shown)))
+        for message in work.shown[same:]:
+            self._see(message)
+        shown = [*told[:same], *(wire(message) for message in work.shown[same:])]
+        self._shown[lane.name] = work.shown, shown
         for compaction in self._compacted.pop(lane.name, ()):
             self._compact(lane, *compaction, shown)
         lane.shown(shown)
