@@ -247,7 +247,7 @@ def test_not_a_number_is_read_as_python_writes_it(tmp_path: Path) -> None:
 def test_a_sample_that_unpacks_to_more_than_may_be_read_is_left_out_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect_ai, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(inspect_ai, "MOST_VALUE_BYTES", 100_000)
     bomb = sample(id="s2", store={"x": " " * 1_000_000})
     for method in (STORED, DEFLATED, ZSTANDARD):
         path = write_zip(tmp_path / "bomb.eval", members(bomb, sample()), method, claimed=10)

@@ -206,9 +206,10 @@ def test_a_file_that_grows_without_end_is_refused(
 
 def test_other_compressed_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
-    path.write_bytes(gzip.compress(b"plain words"))
-    with pytest.raises(NotAStore, match="is a gzip archive"):
-        open_source(path)
+    for held in (b"plain words", b"PK\x03\x04 a zip archive"):
+        path.write_bytes(gzip.compress(held))
+        with pytest.raises(NotAStore, match="is a gzip archive"):
+            open_source(path)
 
 
 # ---------------------------------------------------------------- the writers of others

@@ -1,11 +1,13 @@
 """A file as JSON: one value, or one a line; of a large one where its lines or pieces are.
 
-OTLP in protocol buffers is given as pieces of JSON, a compressed file as what it holds, a zip archive by its members.
+YAML is given as JSON, OTLP in protocol buffers as pieces of it, a compressed file as what it holds, and a zip archive
+by its members.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -17,6 +19,7 @@ from agent_tt.interop.transcripts.archive import MAGIC, open_archive
 from agent_tt.interop.transcripts.compressed import begins, is_compressed, unpack
 from agent_tt.interop.transcripts.pieces import BLANK, BOM, Line, Lines, PieceFile, cut, parse_json
 from agent_tt.interop.transcripts.protobuf import could_be_protobuf, cut_protobuf
+from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +46,11 @@ MOST_UNPACKED_BYTES: Final = 256 << 20
 """A compressed file that holds more is refused: what it holds stands in a file of its own as long as it is open."""
 
 _HEAD: Final = 512
+"""Bytes by which it is told what a file may be."""
+
+_YAML: Final = re.compile(rb"^(http_)?interactions:", re.MULTILINE)
+"""The YAML that a format knows, VCR's: any text is YAML, so it takes a word that only such files begin with."""
+
 _TRIED: Final = 3
 """Lines at the beginning of a large file of which one has to be an object, for it to be one of lines."""
 
@@ -94,11 +102,12 @@ def could_be_document(head: bytes) -> bool:
         head = begins(head)
         if not head:  # nothing is known of it
             return True
-    return head.startswith(MAGIC) or head.lstrip(BLANK)[:1] in (b"{", b"[") or could_be_protobuf(head)
+    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
+    return is_text or head.startswith(MAGIC) or could_be_protobuf(head)
 
 
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON or OTLP, which may be compressed, or what a zip archive holds; None where it is none of them.
+    """Read a file of JSON, YAML or OTLP, which may be compressed, or a zip archive; None where it is none of them.
 
     A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not, unless
     it is read in parts.
@@ -107,7 +116,10 @@ def read_document(path: Path) -> Document | None:
         StoreUnreadable: it is too large, or cannot be read.
     """
     file, flaw = PieceFile(path), ""
-    if is_compressed(file.read(0, _HEAD)):
+    head = file.read(0, _HEAD)
+    if head.startswith(MAGIC) and file.size <= MOST_PARTED_BYTES:
+        return Document(path, archive=open_archive(path))
+    if is_compressed(head):
         file, flaw = _unpacked(path)
     elif file.size > MOST_PARTED_BYTES:
         raise too_large(path, file.size, MOST_PARTED_BYTES)
@@ -117,8 +129,8 @@ def read_document(path: Path) -> Document | None:
 
 def _document(file: PieceFile) -> Document | None:
     head = file.read(0, _HEAD)
-    if head.startswith(MAGIC):
-        return Document(file.path, archive=open_archive(file.path))
+    if _YAML.search(head) is not None:
+        return _yaml(file)
     found = _json(file) if head.lstrip(BLANK)[:1] in (b"{", b"[") else None
     if found is None and could_be_protobuf(head):
         pieces, flaw = cut_protobuf(file)
@@ -162,6 +174,15 @@ def _unpacked(path: Path) -> tuple[PieceFile, str]:
         raise StoreUnreadable(
             f"{path} cannot be unpacked: {error.strerror}", hint=f"It needs room in {tempfile.gettempdir()}."
         ) from error
+
+
+def _yaml(file: PieceFile) -> Document:
+    if file.size > MOST_VALUE_BYTES:
+        raise too_large(file.path, file.size, MOST_VALUE_BYTES)
+    try:
+        return Document(file.path, read_yaml(file.read(0, file.size)))
+    except YamlFlaw as flaw:
+        raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
 
 
 def too_large(path: Path, size: int, most: int) -> StoreUnreadable:

@@ -27,9 +27,11 @@ import orjson
 
 from agent_tt.interop.transcripts.archive import MemberUnreadable
 from agent_tt.interop.transcripts.chat import beside
-from agent_tt.interop.transcripts.document import MOST_BYTES, parse_json
+from agent_tt.interop.transcripts.document import MOST_VALUE_BYTES
+from agent_tt.interop.transcripts.pieces import parse_json
 from agent_tt.interop.transcripts.spans import AgentWork, Compaction, ModelWork, Remark, Span, ToolWork, TraceTelling
 from agent_tt.interop.transcripts.telling import Teller, micros, wire
+from agent_tt.interop.transcripts.transcript import Promise
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
 from agent_tt.providers.loose import amount, count, dicts, first_line, items, mapping, parse_arguments, text
@@ -51,6 +53,7 @@ __all__ = ["read_inspect_ai"]
 _HEADERS: Final = "header.json", "_journal/start.json"
 """Members that say what was evaluated: of a log that is whole, and of one that is being written."""
 
+_SUMMARIES: Final = "summaries.json"
 _SAMPLE: Final = re.compile(r"samples/(?P<name>.+)\.json", re.DOTALL)
 _SHELL: Final = re.compile(r"(?P<prefix>samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
 _REFERENCE: Final = re.compile(r"(?:attachment|tc)://(?P<key>.+)")
@@ -66,14 +69,20 @@ _MOST_SHOWN: Final = 10_000_000
 """Messages that all models of a sample are shown together: a file may say in few bytes that there are more."""
 
 
-def read_inspect_ai(document: Document) -> Sequence[Transcript] | None:
+def read_inspect_ai(document: Document) -> Sequence[Transcript | Promise] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
     if document.archive is not None:
         return _of_archive(document.archive)
     log = mapping(document.value)
     if not _is_log(log) or not isinstance(log.get("samples"), list):
         return None
-    return _named([_run(_name(sample), partial(mapping, sample), log) for sample in dicts(log["samples"])])
+    found: list[Transcript] = []
+    names = set[str]()
+    for number, sample in enumerate(dicts(log["samples"]), 1):
+        name = _name(sample) if _name(sample) not in names else f"{_name(sample)}-{number}"
+        names.add(name)
+        found.append(_run(name, partial(mapping, sample), log))
+    return found
 
 
 def _is_log(log: Mapping[str, Json]) -> bool:
@@ -81,34 +90,32 @@ def _is_log(log: Mapping[str, Json]) -> bool:
     return "task" in evaluation and "model" in evaluation and "version" in log
 
 
-def _named(transcripts: Sequence[Transcript]) -> Sequence[Transcript]:
-    """The same, each with an id of its own."""
-    taken = set[str]()
-    for number, transcript in enumerate(transcripts, 1):
-        if transcript.id in taken:
-            transcript.id = f"{transcript.id}-{number}"
-        taken.add(transcript.id)
-    return transcripts
-
-
 # ---------------------------------------------------------------- archives
 
 
-def _of_archive(archive: Archive) -> Sequence[Transcript] | None:
-    members = _Members(archive)
-    log = next(filter(_is_log, map(members.header, _HEADERS)), None)
+def _of_archive(archive: Archive) -> Sequence[Promise] | None:
+    log = next(filter(_is_log, (mapping(_header(archive, name)) for name in _HEADERS)), None)
     if log is None:
         return None
+    began = {
+        f"{_word(each.get('id'))}_epoch_{_word(each.get('epoch'))}": micros(each.get("started_at"))
+        for each in dicts(_header(archive, _SUMMARIES))
+    }
     chunked = {shell["prefix"] for name in archive.members if (shell := _SHELL.fullmatch(name))}
-    found: list[Transcript] = []
+    found: list[Promise] = []
     for name in archive.members:
         shell, whole = _SHELL.fullmatch(name), _SAMPLE.fullmatch(name)
         if shell is not None:
-            prefix = shell["prefix"]
-            found.append(_run(prefix.removeprefix("samples/"), partial(_chunked, members, prefix), log))
+            sample, read = shell["prefix"].removeprefix("samples/"), partial(_chunked, archive, shell["prefix"])
         elif whole is not None and not any(folder in chunked for folder in _folders(name)):
-            found.append(_run(whole["name"], partial(members.read_object, name), log))
-    return _named(found)
+            sample, read = whole["name"], partial(_whole, archive, name)
+        else:
+            continue
+        began_us = began.get(sample)
+        if began_us is None:  # of older versions: it is not known before the sample is read
+            began_us = _run(sample, read, log).began_us or 0
+        found.append(Promise(sample, began_us, partial(_run, sample, read, log, began_us)))
+    return found
 
 
 def _folders(name: str) -> Iterator[str]:
@@ -119,12 +126,20 @@ def _folders(name: str) -> Iterator[str]:
         at = name.find("/", at + 1)
 
 
-class _Members:
-    """Reads members of one archive, until as much came out as a file may hold."""
+def _header(archive: Archive, name: str) -> Json:
+    """A member that says something of all samples; None where it is not there, or cannot be read."""
+    try:
+        return _Reader(archive).read(name) if name in archive.members else None
+    except MemberUnreadable:
+        return None
+
+
+class _Reader:
+    """Reads members of an archive, until as much came out as a value may be large."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
-        self._left = MOST_BYTES
+        self._left = MOST_VALUE_BYTES
 
     def read(self, name: str) -> Json:
         """A member as JSON.
@@ -139,21 +154,6 @@ class _Members:
         except orjson.JSONDecodeError as error:
             raise MemberUnreadable(f"is no JSON: {error.msg}") from error
 
-    def read_object(self, name: str) -> dict[str, Json]:
-        """A member that is one object.
-
-        Raises:
-            MemberUnreadable: as of `read`.
-        """
-        return mapping(self.read(name))
-
-    def header(self, name: str) -> dict[str, Json]:
-        """A member that is one object; an empty one where it is not there, or cannot be read."""
-        try:
-            return self.read_object(name) if name in self.archive.members else {}
-        except MemberUnreadable:
-            return {}
-
     def sequence(self, prefix: str) -> list[Json]:
         """What the chunks of a sequence hold, in their order; each is named by the place of its first item."""
         chunks = [
@@ -164,28 +164,20 @@ class _Members:
         return [item for _, name in sorted(chunks) for item in items(self.read(name))]
 
 
-def _run(name: str, read: Callable[[], Mapping[str, Json]], log: Mapping[str, Json]) -> Transcript:
-    """A sample as a run; one without steps, which says why, where it cannot be read."""
-    try:
-        return _Sample(read(), log).transcript()
-    except MemberUnreadable as error:
-        why = str(error)
-    except RecursionError:
-        why = "is nested too deeply"
-    teller = Teller(name, "Inspect")
-    teller.flaw(f"the sample {name} {why}")
-    return teller.done(metadata=_metadata({}, log))
+def _whole(archive: Archive, name: str) -> dict[str, Json]:
+    return mapping(_Reader(archive).read(name))
 
 
-def _chunked(members: _Members, prefix: str) -> dict[str, Json]:
-    sample = mapping(members.read(f"{prefix}/sample.json"))
-    pool = members.sequence(f"{prefix}/messages/")
-    attachments = members.sequence(f"{prefix}/attachments/")
-    has_metadata = f"{prefix}/metadata.json" in members.archive.members
+def _chunked(archive: Archive, prefix: str) -> dict[str, Json]:
+    reader = _Reader(archive)
+    sample = mapping(reader.read(f"{prefix}/sample.json"))
+    pool = reader.sequence(f"{prefix}/messages/")
+    attachments = reader.sequence(f"{prefix}/attachments/")
+    has_metadata = f"{prefix}/metadata.json" in archive.members
     return {
         **sample,
-        "metadata": members.read(f"{prefix}/metadata.json") if has_metadata else {},
-        "events": members.sequence(f"{prefix}/events/"),
+        "metadata": reader.read(f"{prefix}/metadata.json") if has_metadata else {},
+        "events": reader.sequence(f"{prefix}/events/"),
         "events_data": {"messages": pool},
         "attachments": {str(number): each for number, each in enumerate(attachments)},
         "messages": [pool[place] for place in _places(sample.get("message_refs"), len(pool), _MOST_SHOWN)],
@@ -201,13 +193,31 @@ def _places(references: Json, size: int, most: int) -> list[int]:
     found: list[int] = []
     for reference in items(references):
         start, end = ([*map(count, items(reference)), None, None])[:2]
-        found += range(start or 0, min(end or 0, size))
-        if len(found) > most:
+        places = range(start or 0, min(end or 0, size))
+        if len(found) + len(places) > most:
             raise MemberUnreadable("names its messages too often")
+        found += places
     return found
 
 
 # ---------------------------------------------------------------- samples
+
+
+def _run(
+    name: str, read: Callable[[], Mapping[str, Json]], log: Mapping[str, Json], began_us: int | None = None
+) -> Transcript:
+    """A sample as a run; one without steps, which says why, where it cannot be read."""
+    try:
+        told = _Sample(name, read(), log).transcript()
+        told.began_us = told.began_us if began_us is None else began_us
+        return told
+    except MemberUnreadable as error:
+        why = str(error)
+    except RecursionError:
+        why = "is nested too deeply"
+    teller = Teller(name, "Inspect")
+    teller.flaw(f"the sample {name} {why}")
+    return teller.done(metadata=_metadata({}, log), began_us=began_us)
 
 
 def _metadata(sample: Mapping[str, Json], log: Mapping[str, Json]) -> dict[str, Wire]:
@@ -232,7 +242,8 @@ def _word(value: Json) -> str:
 class _Sample:
     """One sample, with what its events refer to."""
 
-    def __init__(self, sample: Mapping[str, Json], log: Mapping[str, Json]) -> None:
+    def __init__(self, name: str, sample: Mapping[str, Json], log: Mapping[str, Json]) -> None:
+        self._name = name
         old = mapping(sample.get("transcript"))  # until 0.3.40: events, and attachments as `content`
         self._sample, self._log = sample, log
         self._events = dicts(sample.get("events")) or dicts(old.get("events"))
@@ -252,7 +263,7 @@ class _Sample:
     def transcript(self) -> Transcript:
         """Tell it."""
         spans: dict[str, Span] = {}
-        telling = TraceTelling(_name(self._sample), spans, "Inspect")
+        telling = TraceTelling(self._name, spans, "Inspect")
         for span in self._spans(self._events, spans):
             telling.tell(span, is_of_models=True)
         telling.end()
@@ -264,6 +275,8 @@ class _Sample:
             error=_error(failed) if failed else None,
             model=text(mapping(self._log.get("eval")).get("model")) or None,
             metadata=_metadata(self._sample, self._log),
+            began_us=micros(self._sample.get("started_at"))
+            or next(filter(None, (micros(event.get("timestamp")) for event in self._events)), None),
         )
 
     def _finish(self, telling: TraceTelling) -> None:

@@ -49,8 +49,8 @@ def _accepted(found: object) -> Format:
 
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
-    "otlp", "langfuse", "inspect_ai", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "openhands",
-    "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
+    "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
+    "mini_swe_agent", "openhands", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
@@ -170,7 +170,7 @@ class TranscriptSource(RunSource):
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
-        """The source of a file of JSON or OTLP, or of a zip archive, if a format knows it, None if none does.
+        """The source of a file of JSON, YAML or OTLP, or of a zip archive, if a format knows it, None if none does.
 
         Raises:
             StoreUnreadable: the file is too large, or cannot be read.
@@ -382,7 +382,7 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
         id=transcript.id,
         name=transcript.id,
         status=transcript.status,
-        started_us=min(times, default=0),
+        started_us=min(times, default=0) if transcript.began_us is None else transcript.began_us,
         ended_us=max(times, default=None),
         code=AgentCode(),
         model=ModelConfig(transcript.model) if transcript.model else None,

@@ -145,13 +145,15 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
         telling.tell(span, is_of_models=is_of_models)
     telling.end()
     roots = [span for span in order if span.parent not in spans]
-    root = next((span for span in roots if not span.parent), None)
-    status: RunStatus = "unknown" if root is None or root.end_us is None else "failed" if root.error else "succeeded"
+    tops = [span for span in roots if not span.parent]
+    is_over = bool(tops) and all(span.end_us is not None for span in tops)
+    error = next((span.error for span in tops if span.error is not None), None)
+    status: RunStatus = "unknown" if not is_over else "failed" if error else "succeeded"
     said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
     named = title or (roots[0].name if roots else "")
     return telling.teller.done(
         status=status,
-        error=None if root is None else root.error,
+        error=error,
         model=telling.model or None,
         metadata={**said, **(RunFacts.title.entry(named) if named else {})},
     )
@@ -177,8 +179,8 @@ class TraceTelling:
         self._spans = spans
         self._waiting: dict[str, list[tuple[ToldStep, ToldCall]]] = {}
         self._began_in: dict[str, ToldStep | None] = {}
-        self._shown: dict[str, dict[int, tuple[dict[str, Json], Wire]]] = {}
-        """Of each lane what its model was shown last, by identity: the same message is not read again."""
+        self._shown: dict[str, tuple[Sequence[dict[str, Json]], list[Wire]]] = {}
+        """Of each lane what its model was shown last, and as values of a state: the very same is not read again."""
         self._compacted: dict[str, list[tuple[Span, Compaction]]] = {}
 
     def tell(self, span: Span, *, is_of_models: bool) -> None:
@@ -218,19 +220,21 @@ class TraceTelling:
 
     def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
         self.model = work.answer.model or self.model
-        known = self._shown.get(lane.name, {})
-        now: dict[int, tuple[dict[str, Json], Wire]] = {}
-        for message in work.shown:
-            if id(message) not in known:
-                self._see(message)
-            now[id(message)] = known.get(id(message)) or (message, wire(message))
-        self._shown[lane.name] = now
-        shown = [now[id(message)][1] for message in work.shown]
+        before, told = self._shown.get(lane.name, ((), []))
+        pairs = enumerate(zip(before, work.shown, strict=False))
+        same = next((at for at, (one, other) in pairs if one is not other), min(len(before), len(work.shown)))
+        for message in work.shown[same:]:
+            self._see(message)
+        shown = [*told[:same], *(wire(message) for message in work.shown[same:])]
+        self._shown[lane.name] = work.shown, shown
         for compaction in self._compacted.pop(lane.name, ()):
             self._compact(lane, *compaction, shown)
         lane.shown(shown)
         turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
         step = lane.turn(turn, span.end_us, answer=work.answer, began_us=span.start_us)
+        if step is not None and not work.said:  # nothing is known of its answer
+            lane.said.pop()
+            step.calls[0].result = None
         for call in step.calls if step is not None else ():
             if call.kind == "tool" and step is not None:
                 self._waiting.setdefault(call.name, []).append((step, call))

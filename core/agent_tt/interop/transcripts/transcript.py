@@ -98,6 +98,7 @@ class Transcript:
         system: the program that kept it, in its own words.
         opening: what was said before the first step.
         fork: the id of the transcript that it left, and after how many steps.
+        began_us: when it began, where the file says that apart from its steps; microseconds since 1970.
         usage: of the whole, where the file says it beside, or in place of, that of single answers.
         flaws: what of the file could not be read, in words, with the number of the step before it.
     """
@@ -109,6 +110,7 @@ class Transcript:
     status: RunStatus = "unknown"
     error: ErrorInfo | None = None
     model: str | None = None
+    began_us: int | None = None
     usage: Usage | None = None
     fork: tuple[str, int] | None = None
     metadata: dict[str, Wire] = field(default_factory=dict)
