@@ -6,15 +6,17 @@ absent. Nothing that a file names is opened, imported or called.
 | module | does |
 |---|---|
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
-| `archive` | members of a zip archive, bounded by what comes out of them |
 | `yaml_text` | YAML as JSON, bounded |
 | `pieces` | where lines and pieces of a file lie, parsed when they are asked for |
+| `compressed` | what a file of gzip or Zstandard holds |
+| `protobuf` | OTLP in protocol buffers, as JSON |
+| `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
-| `otlp` | traces of OpenTelemetry in JSON, by four conventions |
+| `otlp` | traces of OpenTelemetry, by four conventions |
 | `langfuse` | traces that Langfuse exports |
 | `inspect_ai` | logs of Inspect |
 | `openai_agents` | states of runs and traces of the OpenAI Agents SDK |

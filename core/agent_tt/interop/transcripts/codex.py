@@ -97,7 +97,7 @@ def read_codex(document: Document) -> Sequence[Transcript] | None:
     flaws = [*document.flaws]
     for entry in _gathered(entries, telling):
         while flaws and flaws[0].line < entry.number:
-            telling.teller.flaw(f"line {flaws[0].line}: {flaws.pop(0).what}")
+            telling.teller.flaw(str(flaws.pop(0)))
         telling.tell(entry)
     for flaw in flaws:
         telling.teller.flaw(str(flaw))

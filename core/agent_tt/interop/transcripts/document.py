@@ -1,16 +1,24 @@
-"""A file as JSON: one value, or one a line; of a large one where its lines or pieces are. YAML too, and archives."""
+"""A file as JSON: one value, or one a line; of a large one where its lines or pieces are.
+
+OTLP in protocol buffers is given as pieces of JSON, a compressed file as what it holds, a zip archive by its members,
+and a cassette of VCR in YAML as the JSON that says the same.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass, field
+import tempfile
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.archive import MAGIC, open_archive
+from agent_tt.interop.transcripts.compressed import begins, is_compressed, unpack
 from agent_tt.interop.transcripts.pieces import BLANK, BOM, Line, Lines, PieceFile, cut, parse_json
+from agent_tt.interop.transcripts.protobuf import could_be_protobuf, cut_protobuf
 from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 
 if TYPE_CHECKING:
@@ -21,7 +29,8 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Json
 
 __all__ = [
-    "MOST_BYTES", "MOST_VALUE_BYTES", "Document", "Flaw", "Line", "could_be_document", "flaw_of", "read_document",
+    "MOST_BYTES", "MOST_VALUE_BYTES", "Document", "Flaw", "Line", "could_be_document", "flaw_of", "parse_json",
+    "read_document", "too_large",
 ]  # fmt: skip
 
 MOST_VALUE_BYTES: Final = 24 << 20
@@ -33,9 +42,10 @@ MOST_BYTES: Final = 64 << 20
 MOST_PARTED_BYTES: Final = 1 << 30
 """A larger file is refused, also one whose runs are read one by one."""
 
-_HEAD: Final = 512
-"""Bytes by which it is told what a file may be."""
+MOST_UNPACKED_BYTES: Final = 256 << 20
+"""A compressed file that holds more is refused: what it holds stands in a file of its own as long as it is open."""
 
+_HEAD: Final = 512
 _YAML: Final = re.compile(rb"^(http_)?interactions:", re.MULTILINE)
 """The YAML that a format knows, VCR's: any text is YAML, so it takes a word that only such files begin with."""
 
@@ -80,18 +90,22 @@ class Document:
     @property
     def seen_flaws(self) -> tuple[Flaw, ...]:
         """All that cannot be read; of parts as far as they were."""
-        broken = self.parts.broken if self.parts else ()
-        more = [Flaw(number, "it is no JSON object") for number in broken]
+        more = [Flaw(line, what) for line, what in self.parts.flaws] if self.parts else []
         return tuple(sorted([*self.flaws, *more], key=lambda flaw: flaw.line))
 
 
 def could_be_document(head: bytes) -> bool:
     """Whether a file that begins so may be one that is read here."""
-    return head.startswith(MAGIC) or head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
+    if is_compressed(head):
+        head = begins(head)
+        if not head:  # nothing is known of it
+            return True
+    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
+    return is_text or head.startswith(MAGIC) or could_be_protobuf(head)
 
 
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON or YAML, or what a zip archive holds; None where it is neither.
+    """Read a file of JSON, YAML or OTLP, which may be compressed, or what a zip archive holds; None of any other.
 
     A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not, unless
     it is read in parts.
@@ -99,27 +113,26 @@ def read_document(path: Path) -> Document | None:
     Raises:
         StoreUnreadable: it is too large, or cannot be read.
     """
-    file = PieceFile(path)
-    if file.size > MOST_PARTED_BYTES:
+    file, flaw = PieceFile(path), ""
+    if is_compressed(file.read(0, _HEAD)):
+        file, flaw = _unpacked(path)
+    elif file.size > MOST_PARTED_BYTES:
         raise too_large(path, file.size, MOST_PARTED_BYTES)
+    found = _document(file)
+    return replace(found, flaws=(Flaw(0, flaw), *found.flaws)) if flaw and found is not None else found
+
+
+def _document(file: PieceFile) -> Document | None:
     head = file.read(0, _HEAD)
-    if not could_be_document(head):
-        return None
     if head.startswith(MAGIC):
-        return Document(path, archive=open_archive(path))
+        return Document(file.path, archive=open_archive(file.path))
     if _YAML.search(head) is not None:
         return _yaml(file)
-    if file.size > min(MOST_VALUE_BYTES, MOST_BYTES):
-        if _has_lines(file):
-            return _lines(file)
-        pieces, flaw = cut(file)
-        return Document(path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
-    body = file.read(0, file.size)
-    try:
-        return Document(path, parse_json(body.removeprefix(BOM)))
-    except orjson.JSONDecodeError:
-        del body
-        return _lines(file)
+    found = _json(file) if head.lstrip(BLANK)[:1] in (b"{", b"[") else None
+    if found is None and could_be_protobuf(head):
+        pieces, flaw = cut_protobuf(file)
+        found = Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces) if pieces else None
+    return found
 
 
 def _yaml(file: PieceFile) -> Document:
@@ -129,6 +142,44 @@ def _yaml(file: PieceFile) -> Document:
         return Document(file.path, read_yaml(file.read(0, file.size)))
     except YamlFlaw as flaw:
         raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
+
+
+def _json(file: PieceFile) -> Document | None:
+    if file.size > min(MOST_VALUE_BYTES, MOST_BYTES):
+        if _has_lines(file):
+            return _lines(file)
+        pieces, flaw = cut(file)
+        return Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
+    body = file.read(0, file.size)
+    try:
+        return Document(file.path, parse_json(body.removeprefix(BOM)))
+    except orjson.JSONDecodeError:
+        del body
+        return _lines(file)
+
+
+def _unpacked(path: Path) -> tuple[PieceFile, str]:
+    """What a compressed file holds, in a file without a name; and what is wrong with it.
+
+    Raises:
+        StoreUnreadable: it cannot be read, holds too much, or there is no room for it.
+    """
+    try:
+        with tempfile.TemporaryFile() as into:
+            with path.open("rb") as packed:
+                flaw = unpack(packed, into, MOST_UNPACKED_BYTES)
+            size = into.tell()
+            into.flush()
+            if size > MOST_UNPACKED_BYTES:
+                raise StoreUnreadable(
+                    f"{path} holds more than {MOST_UNPACKED_BYTES >> 20} MB when it is unpacked, which are the most",
+                    hint="Unpack it, or take the sessions that matter out of it.",
+                )
+            return PieceFile(path, os.dup(into.fileno())), flaw
+    except OSError as error:
+        raise StoreUnreadable(
+            f"{path} cannot be unpacked: {error.strerror}", hint=f"It needs room in {tempfile.gettempdir()}."
+        ) from error
 
 
 def too_large(path: Path, size: int, most: int) -> StoreUnreadable:

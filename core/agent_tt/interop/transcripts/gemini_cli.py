@@ -44,7 +44,7 @@ _OVER: Final = "success", *_FAILED
 
 
 class _Entry(NamedTuple):
-    """A line of the file, or a message in one; its number is the line's."""
+    """A line, or a message in one, with the number of the line."""
 
     number: int
     value: dict[str, Json]
@@ -52,12 +52,12 @@ class _Entry(NamedTuple):
 
 def read_gemini_cli(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    lines = [_Entry(line.number, line.value) for line in document.lines] or [_Entry(1, mapping(document.value))]
-    if not any(text(line.value.get("sessionId")) and text(line.value.get("projectHash")) for line in lines):
+    entries = [_Entry(line.number, line.value) for line in document.lines] or [_Entry(1, mapping(document.value))]
+    if not any(text(entry.value.get("sessionId")) and text(entry.value.get("projectHash")) for entry in entries):
         return _checkpoint(document)
     telling = _Telling(document)
-    for line in lines:
-        telling.take(line)
+    for entry in entries:
+        telling.take(entry)
     return [telling.done()]
 
 

@@ -7,7 +7,7 @@ import os
 import weakref
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, ClassVar, Final, overload
 
 import orjson
 
@@ -40,7 +40,7 @@ _MOST_LEVELS: Final = 8
 
 
 def parse_json(text: bytes) -> Json:
-    """Parse JSON, also with `NaN` and `Infinity`, which Python writes although JSON has no such words.
+    """Parse JSON, also with `NaN` and `Infinity`, which Python and JavaScript write although JSON has no such words.
 
     Raises:
         orjson.JSONDecodeError: it is neither.
@@ -57,15 +57,19 @@ def parse_json(text: bytes) -> Json:
 class PieceFile:
     """A file, held open, of which pieces are read. What is written into another file of its name does not matter."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, descriptor: int | None = None) -> None:
         """Open it.
+
+        Args:
+            path: the file.
+            descriptor: another file that is read in its place, unpacked say; it is closed with this.
 
         Raises:
             StoreUnreadable: it cannot be opened.
         """
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if descriptor is None else descriptor
         except OSError as error:
             raise StoreUnreadable(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
         weakref.finalize(self, os.close, self._descriptor)
@@ -115,7 +119,10 @@ class Lines(Sequence[Line]):
 
     Attributes:
         broken: the numbers of those that were asked for and are no object, or not any more; those read as empty ones.
+        is_json: whether the file is of JSON, and of another format only where it is too large for that.
     """
+
+    is_json: ClassVar[bool] = True
 
     def __init__(self, file: PieceFile) -> None:
         self.broken: set[int] = set()
@@ -150,6 +157,11 @@ class Lines(Sequence[Line]):
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
         return Line(self._numbers[at], self, at if at >= 0 else len(self) + at)
+
+    @property
+    def flaws(self) -> list[tuple[int, str]]:
+        """What is wrong with those in `broken`: the number of the line, and words."""
+        return [(number, "it is no JSON object") for number in self.broken]
 
     def _parsed(self, at: int) -> tuple[int, dict[str, Json]]:
         start, stop = self._starts[at], self._stops[at]

@@ -170,7 +170,7 @@ class TranscriptSource(RunSource):
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
-        """The source of a file of JSON or YAML, or of a zip archive, if a format knows it, None if none does.
+        """The source of a file of JSON, YAML or OTLP, or of a zip archive, if a format knows it, None if none does.
 
         Raises:
             StoreUnreadable: the file is too large, or cannot be read.
@@ -181,7 +181,7 @@ class TranscriptSource(RunSource):
         if document is None:
             return None
         found = read_transcripts(document)
-        if not found and document.parts:
+        if not found and document.parts and document.parts.is_json:
             raise too_large(path, path.stat().st_size, MOST_BYTES)
         return cls(path, document, found) if found else None
 
