@@ -1,7 +1,7 @@
 """A file as JSON: one value, or one a line; of a large one where its lines or pieces are.
 
-YAML is given as JSON, OTLP in protocol buffers as pieces of it, a compressed file as what it holds, and a zip archive
-by its members.
+OTLP in protocol buffers is given as pieces of JSON, a compressed file as what it holds, a zip archive by its members,
+and a cassette of VCR in YAML as the JSON that says the same.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def could_be_document(head: bytes) -> bool:
 
 
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON, YAML or OTLP, which may be compressed, or a zip archive; None where it is none of them.
+    """Read a file of JSON, YAML or OTLP, which may be compressed, or what a zip archive holds; None of any other.
 
     A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not, unless
     it is read in parts.
@@ -136,6 +136,15 @@ def _document(file: PieceFile) -> Document | None:
         pieces, flaw = cut_protobuf(file)
         found = Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces) if pieces else None
     return found
+
+
+def _yaml(file: PieceFile) -> Document:
+    if file.size > MOST_VALUE_BYTES:
+        raise too_large(file.path, file.size, MOST_VALUE_BYTES)
+    try:
+        return Document(file.path, read_yaml(file.read(0, file.size)))
+    except YamlFlaw as flaw:
+        raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
 
 
 def _json(file: PieceFile) -> Document | None:
@@ -174,15 +183,6 @@ def _unpacked(path: Path) -> tuple[PieceFile, str]:
         raise StoreUnreadable(
             f"{path} cannot be unpacked: {error.strerror}", hint=f"It needs room in {tempfile.gettempdir()}."
         ) from error
-
-
-def _yaml(file: PieceFile) -> Document:
-    if file.size > MOST_VALUE_BYTES:
-        raise too_large(file.path, file.size, MOST_VALUE_BYTES)
-    try:
-        return Document(file.path, read_yaml(file.read(0, file.size)))
-    except YamlFlaw as flaw:
-        raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
 
 
 def too_large(path: Path, size: int, most: int) -> StoreUnreadable:
