@@ -64,6 +64,11 @@ class Document:
     parts: Lines | tuple[()] = ()
 
     @property
+    def is_large(self) -> bool:
+        """Whether it can only be read in parts."""
+        return self.value is None and not self.lines
+
+    @property
     def seen_flaws(self) -> tuple[Flaw, ...]:
         """All that cannot be read; of parts as far as they were."""
         broken = self.parts.broken if self.parts else ()

@@ -158,8 +158,8 @@ class _Broken(Exception):
 def cut(file: PieceFile) -> tuple[Lines, str]:
     """Cut a file of one large value of JSON.
 
-    Each piece is an object like the whole, with the same names on the way down to some elements of a long list in it,
-    and with what stands beside that way before them.
+    Each piece is an object like the whole, with the same names on the way down to a list in it, or to some elements of a
+    long one, and with what is no list and stands beside that way before it.
 
     Returns:
         The pieces, and why there are no more of them; nothing where they reach to the end.
@@ -202,10 +202,12 @@ class _Cutter:
                 raise _Broken(f"it breaks at byte {at + 1}")
             key = self._file.read(at, end - at)
             at = self._behind(end, ":")
-            end = self._end(at)
-            if end is None:
-                inner = around[0] + beside + key + b":", b"}" + around[1]
+            end, inner = self._end(at), (around[0] + beside + key + b":", b"}" + around[1])
+            is_list = self._next(at)[1] == "["
+            if end is None or (is_list and end - at > _BATCH):
                 end = self.descend(at, inner, level + 1)
+            elif is_list:
+                self._add(at, end, inner)
             elif end - at <= _BATCH:
                 beside += key + b":" + self._file.read(at, end - at) + b","
             at, found = self._after(end, "}")

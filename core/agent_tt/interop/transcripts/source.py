@@ -180,7 +180,7 @@ class TranscriptSource(RunSource):
         if document is None:
             return None
         found = read_transcripts(document)
-        if not found and document.parts:
+        if not found and document.is_large:
             raise too_large(path, path.stat().st_size, MOST_BYTES)
         return cls(path, document, found) if found else None
 
