@@ -5,17 +5,25 @@ A new format adds one row.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from tests.core.interop.sessions import Session, words
 from tests.core.interop.test_message_files import BLOCKS, CALL, CHAT, HISTORY, PI, SWE, acted, came
 from tests.core.interop.test_otlp import ai_sdk, genai, openinference, openllmetry, request
 
-__all__ = ["SAMPLES", "Lines"]
+__all__ = ["SAMPLES", "Lines", "as_bytes"]
 
 
 class Lines(list[Any]):
     """Values that stand one in a line."""
+
+
+def as_bytes(sample: Any) -> bytes:
+    """The file that holds a sample."""
+    if isinstance(sample, Lines):
+        return "".join(json.dumps(line) + "\n" for line in sample).encode()
+    return json.dumps(sample).encode()
 
 
 def _claude_code() -> Lines:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.interop.format_samples import SAMPLES, Lines
+from tests.core.interop.format_samples import SAMPLES, Lines, as_bytes
 
 from agent_tt.errors import AgentTTError
 from agent_tt.interop.transcripts import document as documents
@@ -33,12 +33,6 @@ VALUES = st.sampled_from([
     None, True, -1, 0, 10**18, -(10**18), 1e308, 5e-324, "", " ", CODES, "x" * 3000, [], {}, [[]], [{}], {"": {}},
     {"$type": "set", "$v": 7}, {"$type": "damaged"}, {"role": 1}, "2026-02-30T99:00:00Z", "9999-12-31T23:59:59-12:00",
 ])  # fmt: skip
-
-
-def as_bytes(sample: Any) -> bytes:
-    if isinstance(sample, Lines):
-        return "".join(json.dumps(line) + "\n" for line in sample).encode()
-    return json.dumps(sample).encode()
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -65,8 +59,8 @@ def opens_or_is_refused(path: Path) -> None:
     try:
         source = open_source(path)
     except AgentTTError as error:
-        assert error.message
-        assert " raised " not in error.message
+        said = error.message
+        assert " raised " not in said
         return
     with closing(source):
         read_all(source)

@@ -158,8 +158,8 @@ class _Broken(Exception):
 def cut(file: PieceFile) -> tuple[Lines, str]:
     """Cut a file of one large value of JSON.
 
-    Each piece is an object like the whole, with the same names on the way down to a list in it, or to some elements of a
-    long one, and with what is no list and stands beside that way before it.
+    Each piece is an object like the whole, with the same names on the way down to a list in it, or to some elements of
+    a long one, and with what is no list and stands beside that way before it.
 
     Returns:
         The pieces, and why there are no more of them; nothing where they reach to the end.
