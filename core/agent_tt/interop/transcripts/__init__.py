@@ -8,6 +8,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
 | `pieces` | where lines and pieces of a file lie, parsed when they are asked for |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
+| `kept_list` | the runs of a large file, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |

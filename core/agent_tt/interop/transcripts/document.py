@@ -21,11 +21,14 @@ __all__ = ["MOST_BYTES", "MOST_VALUE_BYTES", "Document", "Flaw", "Line", "flaw_o
 MOST_VALUE_BYTES: Final = 24 << 20
 """A larger value, or line, is not parsed as a whole: that takes up to eight times its size in memory."""
 
-MOST_BYTES: Final = 64 << 20
+MOST_BYTES: Final = 48 << 20
 """Of a larger file no format is given lines: a conversation is kept in memory, which is to stay below 300 MB."""
 
 MOST_PARTED_BYTES: Final = 1 << 30
 """A larger file is refused, also one whose runs are read one by one."""
+
+_KEPT_BYTES: Final = 32 << 20
+"""Bytes of lines of a conversation whose values are kept: formats go through them several times."""
 
 _TRIED: Final = 3
 """Lines at the beginning of a large file of which one has to be an object, for it to be one of lines."""
@@ -140,7 +143,8 @@ def _has_lines(file: PieceFile) -> bool:
 
 
 def _lines(file: PieceFile) -> Document | None:
-    lines, flaws, is_parted = Lines(file), list[Flaw](), file.size > MOST_BYTES
+    is_parted, flaws = file.size > MOST_BYTES, list[Flaw]()
+    lines = Lines(file) if is_parted else Lines(file, _KEPT_BYTES)
     raw, last = b"", 0
     for number, (start, raw) in enumerate(file.lines(MOST_VALUE_BYTES), 1):
         plain = raw.strip(BLANK)

@@ -26,8 +26,6 @@ BOM: Final = b"\xef\xbb\xbf"
 BLANK: Final = b" \t\r\n" + BOM
 
 _KEPT_BYTES: Final = 4 << 20
-"""Bytes of pieces whose values are kept, being asked for again soon."""
-
 _WINDOW: Final = 4 << 20
 _LARGEST: Final = 1 << 20
 """Bytes up to which a value is one of a piece; a larger list or object is cut."""
@@ -97,14 +95,18 @@ class Line:
 class Lines(Sequence[Line]):
     """The lines of a file, or its pieces, by where they lie.
 
+    Args:
+        file: the file.
+        kept: bytes of pieces whose values are kept, being asked for again soon.
+
     Attributes:
         broken: the numbers of those that were asked for and are no object, or not any more; those read as empty ones.
     """
 
-    def __init__(self, file: PieceFile) -> None:
+    def __init__(self, file: PieceFile, kept: int = _KEPT_BYTES) -> None:
         self.broken: set[int] = set()
         self._file = file
-        self._values: Kept[tuple[int, dict[str, Json]]] = Kept(_KEPT_BYTES, lambda kept: kept[0])
+        self._values: Kept[tuple[int, dict[str, Json]]] = Kept(kept, lambda kept: kept[0])
         self._starts, self._stops, self._numbers, self._around = array("q"), array("q"), array("q"), array("l")
         self._put_around: list[tuple[bytes, bytes]] = [(b"", b"")]
 
