@@ -12,6 +12,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
+| `kept_list` | the runs of a large file, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |

@@ -36,7 +36,7 @@ __all__ = [
 MOST_VALUE_BYTES: Final = 24 << 20
 """A larger value, or line, is not parsed as a whole: that takes up to eight times its size in memory."""
 
-MOST_BYTES: Final = 64 << 20
+MOST_BYTES: Final = 48 << 20
 """Of a larger file no format is given lines: a conversation is kept in memory, which is to stay below 300 MB."""
 
 MOST_PARTED_BYTES: Final = 1 << 30
@@ -50,6 +50,9 @@ _HEAD: Final = 512
 
 _YAML: Final = re.compile(rb"^(http_)?interactions:", re.MULTILINE)
 """The YAML that a format knows, VCR's: any text is YAML, so it takes a word that only such files begin with."""
+
+_KEPT_BYTES: Final = 32 << 20
+"""Bytes of lines of a conversation whose values are kept: formats go through them several times."""
 
 _TRIED: Final = 3
 """Lines at the beginning of a large file of which one has to be an object, for it to be one of lines."""
@@ -88,6 +91,12 @@ class Document:
     is_growing: bool = False
     parts: Lines | tuple[()] = ()
     archive: Archive | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it can only be read in parts."""
+        is_json = not isinstance(self.parts, Lines) or self.parts.is_json
+        return is_json and self.archive is None and self.value is None and not self.lines
 
     @property
     def seen_flaws(self) -> tuple[Flaw, ...]:
@@ -222,7 +231,8 @@ def _has_lines(file: PieceFile) -> bool:
 
 
 def _lines(file: PieceFile) -> Document | None:
-    lines, flaws, is_parted = Lines(file), list[Flaw](), file.size > MOST_BYTES
+    is_parted, flaws = file.size > MOST_BYTES, list[Flaw]()
+    lines = Lines(file) if is_parted else Lines(file, _KEPT_BYTES)
     raw, last = b"", 0
     for number, (start, raw) in enumerate(file.lines(MOST_VALUE_BYTES), 1):
         plain = raw.strip(BLANK)

@@ -136,7 +136,10 @@ def read_otlp(document: Document) -> Sequence[Promise] | None:
                 traces.setdefault(named, _Trace(named)).take(number, -1 - at, _one(record, "timeUnixNano"))
     if not is_known:
         return None
-    return [Promise(each.id or _NAMELESS, each.began_us, partial(_told, each, requests)) for each in traces.values()]
+    return [
+        Promise(each.id or _NAMELESS, each.began_us, len(each.places), partial(_told, each, requests))
+        for each in traces.values()
+    ]
 
 
 class _Trace:
