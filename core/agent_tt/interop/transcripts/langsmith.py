@@ -86,7 +86,8 @@ def _span(run: dict[str, Json], parent: str, trace: str) -> Span:
         if message.get("status") == "error" and span.error is None:
             span.error = ErrorInfo("tool:ToolError", text(content))
         arguments = given.get("input", given)
-        span.does = ToolWork(span.name, parsed(arguments), parsed(content), text(message.get("tool_call_id")))
+        asked_as = text(message.get("tool_call_id")) or text(mapping(parsed(run.get("extra"))).get("tool_call_id"))
+        span.does = ToolWork(span.name, parsed(arguments), parsed(content), asked_as)
     return span
 
 
