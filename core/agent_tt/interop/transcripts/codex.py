@@ -119,8 +119,8 @@ def _entry(number: int, line: dict[str, Json]) -> _Entry:
 def _gathered(entries: Sequence[_Entry], telling: _Telling) -> list[_Entry]:
     """The entries, with those of an answer in one, and what it cost.
 
-    Codex says what an answer cost behind its items, and did so before them in 2025; what a compaction cost it says
-    before that. What belongs to nothing that the file shows counts for the run alone.
+    A count belongs to the answer before it, unless that has one; else to the answer or the compaction that comes before
+    a person says something again. What belongs to none of them counts for the run alone.
     """
     found: list[_Entry] = []
     open_answer: _Entry | None = None
