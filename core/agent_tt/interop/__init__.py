@@ -1,1 +1,8 @@
-"""Runs that other systems recorded, read where they lie."""
+"""Runs that other systems recorded, read where they lie.
+
+| module | does |
+|---|---|
+| `kept` | results that are asked for again |
+| `langgraph` | databases of LangGraph's checkpoints |
+| `transcripts` | files of conversations and traces |
+"""
