@@ -9,12 +9,14 @@ import click
 
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.shapes import Shape, run_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
-from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell
+from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell, tell_unread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from agent_tt.model import Run
     from agent_tt.querying.expecting import Hoped
@@ -25,14 +27,17 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N only.")
 @common_options
 def command(options: Options, *, archived: bool, limit: int | None) -> None:
-    """List recorded runs, newest first.
+    """List recorded runs, newest first. Of a folder (--store FOLDER) those of every file in it that opens.
 
     \b
     --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}], of a
-             fork with --expect also expect: {expression, came, why}
+             fork with --expect also expect: {expression, came, why}; of a folder also file
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.expecting import hoped_of
 
+    if options.store is not None and options.store.is_dir():
+        _list_folder(options, options.store, archived=archived, limit=limit)
+        return
     with options.source() as source:
         runs = source.runs(archived=archived, limit=limit)
         hidden = not runs and bool(source.runs(archived=True, limit=1))
@@ -46,6 +51,27 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
         terminal.line(no_runs(terminal, place, hidden=hidden))
         return
     _print_runs(terminal, runs, hoped)
+
+
+def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int | None) -> None:
+    """List the runs of the files in a folder, and name those that do not open."""
+    from agent_tt.found.folders import Unread, open_all
+
+    unread: list[Unread] = []
+    shapes: list[Shape] = []
+    terminal = options.terminal()
+    with counter("opening", show=not options.as_json) as report:
+        for source in open_all(folder, unread, report):
+            runs = source.runs(archived=archived, limit=limit)
+            name = str(source.path.relative_to(folder))
+            if options.as_json:
+                shapes += [run_shape(run) | {"file": str(source.path)} for run in runs]
+            else:
+                terminal.line(Cell(name, "strong"), f"  {shown.counted(len(runs), 'run')}")
+                _print_runs(terminal, runs, {})
+    if options.as_json:
+        write_json([*shapes])
+    tell_unread(unread, folder)
 
 
 def _shape(run: Run, hoped: Hoped | None) -> Shape:
