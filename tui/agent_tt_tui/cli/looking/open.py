@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from agent_tt import config
 from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place
 
@@ -17,12 +19,42 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, fin
 @click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
 @common_options
 def command(options: Options, run: str | None, step: str | None) -> int:
-    """Open RUN in the terminal app, or the list of runs.
+    """Open RUN in the terminal app; without one what there is: sessions of coding agents, and recorded runs.
 
-    RUN@STEP opens it at a step, a FILE (ours or a database) its list of runs, FILE:RUN one of them. The name of a
-    sample (see `samples`) opens that sample's run.
+    RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
+    FOLDER the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
     """
+    if run is None and step is None and options.store is None and not options.as_json:
+        found = _open_first(options)
+        if found is not None:
+            return found
+    if run is not None and step is None and (os.sep in run or run in (".", "..")) and Path(run).expanduser().is_dir():
+        return _open_folder(options, Path(run).expanduser())
     return open_app(*_in_file(options, run), step)
+
+
+def _open_first(options: Options) -> int | None:
+    """Show the first page, where sessions are looked for and one of their programs has been here; else None."""
+    from agent_tt.found.sessions import any_place
+
+    if config.load().sessions is False or not any_place():
+        return None
+    return _open_page(options, None)
+
+
+def _open_folder(options: Options, folder: Path) -> int:
+    return _open_page(options, folder.resolve())
+
+
+def _open_page(options: Options, folder: Path | None) -> int:
+    from agent_tt.store.file.locate import writable_store_path
+
+    _require_terminal()
+    from agent_tt_tui.launch import run_screen
+    from agent_tt_tui.screens.first.screen import FirstScreen
+
+    path = writable_store_path(options.store)
+    return run_screen(lambda: FirstScreen(path, folder))
 
 
 def _in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
