@@ -113,12 +113,12 @@ class FirstScreen(CommandScreen[None]):
                 shown_at = time.monotonic()
                 self._tell(self._show_found, [*found], [*unread], f"{fmt.count(len(found))} so far")
         if self._folder is not None:
-            said = f"{fmt.counted(len(found), 'file')} open; nothing was copied or sent"
+            said = f"{fmt.counted(len(found), 'file')} opened"
         else:
-            what = f"{fmt.counted(scan.total, 'session')} looked at in {time.monotonic() - began:.1f} s"
+            said = f"{fmt.counted(scan.total, 'session')} looked at in {time.monotonic() - began:.1f} s"
             missed = len(scan.unread) + scan.more_unread
-            what += f", {fmt.counted(missed, 'place')} cannot be read" if missed else ""
-            said = what + "; nothing was copied or sent"
+            said += f", {fmt.counted(missed, 'place')} cannot be read" if missed else ""
+            said += f", and not those beyond {fmt.count(scan.total)}" if scan.is_cut else ""
         self._tell(self._show_all, found, unread, said)
 
     def _tell(self, show: Callable[..., None], *what: object) -> None:
@@ -181,8 +181,9 @@ class FirstScreen(CommandScreen[None]):
         first = next((at for at, line in enumerate(listed.rows) if line.kind not in ("title", "blank", "more")), 0)
         listed.move_to(first if place is None or listed.rows[place].kind in ("title", "more") else place)
         chip = f"{fmt.count(len(self._selected))} selected" if self._selected else ""
+        facts = (Fact(self._header), Fact("nothing was copied or sent", 1)) if self._header else ()
         self.query_one(HeaderRow).state = HeaderState(
-            "agent-tt", cause="what do you want to look at?", chip=chip, facts=(Fact(self._header),)
+            "agent-tt", cause="what do you want to look at?", chip=chip, facts=facts
         )
         self.query_one(FirstPreview).refresh()
         self.refresh_footer()

@@ -85,12 +85,13 @@ def first_lines(page: Page) -> list[FirstLine]:
         lines += [FirstLine("blank"), FirstLine("title", "RECORDED RUNS", "enter: all of them", more, opens="runs")]
         lines += [FirstLine("run", run.name, run=run) for run in roots[:_MOST_RUNS]]
     if not page.is_folder and not words:
-        start = [FirstLine("blank"), FirstLine("title", "OR START")] if lines else [FirstLine("title", "OR START")]
-        start += [
+        start = [
+            FirstLine("title", "OR START"),
             FirstLine("start", "a sample", "a run that comes with agent-tt: no key, no network", opens="sample"),
             FirstLine("start", "record", "agent-tt record -- python my_agent.py; or five lines", opens="record"),
         ]
-        lines = lines + start if page.found or not page.is_done else [*start, FirstLine("blank"), *lines]
+        between = [FirstLine("blank")]
+        lines = lines + between + start if page.found or not page.is_done else start + between + lines
     return lines
 
 
