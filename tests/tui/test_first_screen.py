@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.interop.sessions import SESSION, Session, words
+from tests.core.interop.sessions import SESSION, about_a_port
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 SIZES = [(80, 24), (120, 40), (200, 50)]
 
 
-def session(question: str, answer: str, folder: str) -> Session:
-    """A session of two answers: one reads a file, the other says what stands in it."""
-    made = Session()
-    asked = made.says(question, cwd=folder)
-    read = made.calls("msg_1", "call_1", "Read", {"file_path": "a.toml"}, asked, cwd=folder)
-    given = made.gives("call_1", answer, read, cwd=folder)
-    made.answers("msg_2", words(f"It says {answer}."), given, cwd=folder)
-    return made
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder with two sessions of Claude Code, one of them in the folder where the app starts."""
@@ -49,8 +39,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     projects = tmp_path / ".claude" / "projects" / "-x"
     projects.mkdir(parents=True)
-    near = session("Which port?", "port = 8421", str(here)).write(projects, "near.jsonl")
-    far = session("Which port?", "port = 9000", "/elsewhere").write(projects, "far.jsonl")
+    near = about_a_port("Which port?", "8421", folder=str(here)).write(projects, "near.jsonl")
+    far = about_a_port("Which port?", "9000", folder="/elsewhere").write(projects, "far.jsonl")
     os.utime(near, (1_700_000_000, 1_700_000_000))
     os.utime(far, (1_700_000_100, 1_700_000_100))
     return tmp_path
@@ -89,16 +79,30 @@ async def test_typing_shows_what_fits_and_escape_everything(home: Path) -> None:
         assert len([line for line in listed.rows if line.found]) == 2
 
 
-async def test_enter_opens_a_session_and_blame_names_the_result_that_a_sentence_came_from(home: Path) -> None:
+@pytest.mark.parametrize("is_copied", [False, True])
+async def test_keys_lead_to_the_result_that_a_sentence_came_from_and_to_what_a_compaction_dropped(
+    home: Path, *, is_copied: bool
+) -> None:
     app = first_page(home)
     async with app.run_test(size=SIZES[1]) as pilot:
-        await looked(app, pilot)
+        listed = await looked(app, pilot)
+        if is_copied:
+            await pilot.press("y")
+            await until(pilot, lambda: any(line.run for line in listed.rows))
+            listed.move_to(next(at for at, line in enumerate(listed.rows) if line.run))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen))
-        await until(pilot, lambda: any("8421" in line for line in screen_text(app)))
-        assert not (home / "runs.db").exists()
+        assert (home / "runs.db").exists() == is_copied
+        await until(pilot, lambda: any("answer" in line for line in screen_text(app)))
+        await pilot.press("colon", "2", "enter", "b")
+        await until(pilot, lambda: any("tool result  Read" in line for line in screen_text(app)))
+        assert any("port = 8421" in line for line in screen_text(app))
+        await pilot.press("escape", "colon", "3", "enter")
+        await until(pilot, lambda: any("compaction" in line for line in screen_text(app)))
+        await until(pilot, lambda: any("DIFF" in line for line in screen_text(app)))
+        assert any("listens on port 8421" in line for line in screen_text(app))
         await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, FirstScreen))
+        await until(pilot, lambda: isinstance(app.screen, RunsScreen if is_copied else FirstScreen))
 
 
 async def test_a_session_is_copied_by_a_key_and_says_so_afterwards(home: Path) -> None:
@@ -110,7 +114,7 @@ async def test_a_session_is_copied_by_a_key_and_says_so_afterwards(home: Path) -
         assert sum("copied" in line for line in screen_text(app)) >= 1
         with closing(open_store(home / "runs.db")) as store:
             (run,) = store.runs()
-            assert (run.name, run.steps) == (SESSION, 2)
+            assert (run.name, run.steps) == (SESSION, 4)
         await until(pilot, lambda: any(line.kind == "run" for line in listed.rows))
         while (row := listed.current) is None or row.opens != "runs":
             await pilot.press("j")
@@ -159,7 +163,7 @@ async def test_where_nothing_is_found_the_ways_to_start_come_first(home: Path) -
 async def test_the_files_of_a_folder_are_listed_and_those_that_do_not_open_with_why(home: Path) -> None:
     folder = home / "files"
     (folder / "deep").mkdir(parents=True)
-    session("Which port?", "port = 1", "/x").write(folder / "deep", "one.jsonl")
+    about_a_port("Which port?", "1").write(folder / "deep", "one.jsonl")
     samples.ensure("refund-loop", folder / "own.db")
     (folder / "notes.txt").write_text("nothing", encoding="utf-8")
     (folder / "broken.json").write_text('{"a": [1, 2', encoding="utf-8")

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.interop.sessions import SESSION, Session, words
+from tests.core.interop.sessions import SESSION, about_a_port
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.tui.cli.conftest import Command
-
-
-def asked(question: str, port: str, session_id: str = SESSION) -> Session:
-    """A session that reads a port out of a file, says it, and is compacted."""
-    made = Session()
-    first = made.says(question)
-    read = made.calls("msg_1", "call_1", "Read", {"file_path": "server.toml"}, first)
-    given = made.gives("call_1", f"port = {port}", read)
-    said = made.answers("msg_2", words(f"The server listens on port {port}."), given)
-    compacted = made.entry(
-        "system", None, None, subtype="compact_boundary", logicalParentUuid=said, content="Compacted"
-    )
-    summary = made.says("The port was read.", compacted, isCompactSummary=True)
-    made.answers("msg_3", words("What else?"), summary)
-    for line in made.lines:
-        line["sessionId"] = session_id
-    return made
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return asked("Which port?", "8421").write(tmp_path)
+    return about_a_port("Which port?", "8421").write(tmp_path)
 
 
 def answer(command: Command, *arguments: str) -> Any:
@@ -79,8 +62,8 @@ def test_two_sessions_of_one_task_part_at_the_same_step_in_files_and_in_the_stor
     other_id = SESSION.replace("1", "2")
     folder = tmp_path / "sessions"
     folder.mkdir()
-    one = asked("Which port?", "8421").write(folder, "one.jsonl")
-    other = asked("Which port?", "9000", other_id).write(folder, "other.jsonl")
+    one = about_a_port("Which port?", "8421").write(folder, "one.jsonl")
+    other = about_a_port("Which port?", "9000", other_id).write(folder, "other.jsonl")
     store = str(tmp_path / "runs.db")
     told = answer(command, "import", str(folder), "--into", store)
     assert [run["added"] for run in told["runs"]] == [4, 4]
@@ -90,16 +73,23 @@ def test_two_sessions_of_one_task_part_at_the_same_step_in_files_and_in_the_stor
     assert in_files["diverged_at"] == in_store["diverged_at"] == 1
 
 
-def test_blame_names_the_result_that_a_sentence_came_from_and_diff_what_the_compaction_dropped(
-    command: Command, file: Path, tmp_path: Path
+def test_the_questions_of_the_page_are_answered(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = ("--store", str(tmp_path / "runs.db"))
-    (imported,) = answer(command, "import", str(file), "--into", store[1])["runs"]
-    blamed = command(*store, "blame", imported["run"], "messages[3].content[0].text", "--at", "2")
-    assert "port = 8421" in blamed.out
+    page = (Path(__file__).parents[3] / "docs" / "files.md").read_text(encoding="utf-8")
+    example = page.partition("## Ask a session")[2].partition("```sh\n")[2].partition("```")[0]
+    lines = [shlex.split(line, comments=True)[1:] for line in example.splitlines()]
+    assert [line[0] for line in lines] == ["blame", "diff", "compare"]
+    monkeypatch.setenv("AGENT_TT_STORE", str(tmp_path / "runs.db"))
+    monkeypatch.chdir(tmp_path)
+    about_a_port("Which port?", "8421", "0b1c2d3e").write(tmp_path, "one.jsonl")
+    about_a_port("Which port?", "9000", "1c2d3e4f").write(tmp_path, "other.jsonl")
+    assert command("import", "one.jsonl").code == 0
+    blamed, dropped, compared = (command(*line) for line in lines)
     assert "Read" in blamed.out
-    dropped = command(*store, "diff", f"{imported['run']}@2", f"{imported['run']}@3")
+    assert "port = 8421" in blamed.out
     assert "The server listens on port 8421." in dropped.out
+    assert "9000" in compared.out
 
 
 def test_sessions_are_listed_where_programs_keep_them_and_not_where_the_settings_say_no(
@@ -110,7 +100,7 @@ def test_sessions_are_listed_where_programs_keep_them_and_not_where_the_settings
     monkeypatch.setenv("AGENT_TT_STORE", str(tmp_path / "runs.db"))
     folder = tmp_path / "claude" / "projects" / "-desk"
     folder.mkdir(parents=True)
-    session = asked("Which\x1b[31m port?", "8421").write(folder, "one.jsonl")
+    session = about_a_port("Which\x1b[31m port?", "8421").write(folder, "one.jsonl")
     assert command("sessions").code == 2, "AGENT_TT_SESSIONS=off"
     monkeypatch.setenv("AGENT_TT_SESSIONS", "on")
     shown = command("sessions").out
