@@ -68,8 +68,10 @@ def import_file(
         return import_threads(file, target, names, report)
     with closing(open_source(file)) as source:
         chosen = _chosen(source, names)
+        importer = _Importer(source, report)
+        importer.read(chosen)
         with closing(open_imports(target)) as store, store.as_one():
-            return _Importer(source, store, report).bring(chosen)
+            return importer.bring(chosen, store)
 
 
 def _is_langgraph(file: Path) -> bool:
@@ -118,17 +120,28 @@ class _Place:
 
 
 class _Importer:
-    """Copies runs of one source into a store, inside a transaction."""
+    """Copies runs of one source into a store."""
 
-    def __init__(self, source: RunSource, store: ImportStore, report: Callable[[int, int], None] | None) -> None:
-        self._source, self._store, self._report = source, store, report
+    def __init__(self, source: RunSource, report: Callable[[int, int], None] | None) -> None:
+        self._source, self._report = source, report
         self._file = os.path.realpath(source.path)
-        self._origins = store.origins()
         self._steps: dict[str, list[ThreadStep]] = {}
         self._redactor = Redactor()
 
-    def bring(self, runs: Sequence[Run]) -> list[Imported]:
-        """Add what the store lacks of some runs, each of which comes after the one that it left."""
+    def read(self, runs: Sequence[Run]) -> None:
+        """Read some runs, as they may be stored: before others have to wait for the transaction."""
+        for number, run in enumerate(runs):
+            if self._report is not None:
+                self._report(number, len(runs))
+            steps = self._source.steps(run.id, (run.fork_step or 0) + 1)
+            self._steps[run.id] = [self._step(run, step) for step in steps]
+
+    def bring(self, runs: Sequence[Run], store: ImportStore) -> list[Imported]:
+        """Add what a store lacks of runs that were read, each of which comes after the one that it left.
+
+        Inside a transaction.
+        """
+        self._store, self._origins = store, store.origins()
         places = {run.id: place for run in runs if (place := self._place(run)) is not None}
         refused = self._refused(runs, places)
         anew = {run.id for run in runs if run.id in places and places[run.id].match == "changed"} - refused.keys()
@@ -139,9 +152,7 @@ class _Importer:
         self._store.remove_runs([places[run_id].run_id for run_id in anew])
         done: list[Imported] = []
         ids: dict[str, str] = {}
-        for number, run in enumerate(runs):
-            if self._report is not None:
-                self._report(number, len(runs))
+        for run in runs:
             place = places.get(run.id)
             if place is None and run.parent in refused:
                 refused[run.id] = f"{run.parent}, which it is a branch of, is left out; {_LEFT_OUT} too"
@@ -152,8 +163,7 @@ class _Importer:
             else:
                 ids[run.id] = self._bring(run, None if run.id in anew else place, ids, place, marks.get(run.id))
                 known = place.known if place is not None else 0
-                own = run.steps - (run.fork_step or 0)
-                done.append(Imported(run.id, ids[run.id], own - known, known, self._flaws(run)))
+                done.append(Imported(run.id, ids[run.id], len(self._steps[run.id]) - known, known, self._flaws(run)))
         return done
 
     # ---------------------------------------------------------------- what is there
@@ -175,7 +185,7 @@ class _Importer:
         there = self._store.run(run_id)
         shared = run.fork_step or 0
         stored = self._store.steps(run_id, shared + 1)
-        told = self._told(run)
+        told = self._steps[run.id]
         asked = self._store.asked(run_id)
         known = 0
         for step, now in zip(stored, told, strict=False):
@@ -224,11 +234,10 @@ class _Importer:
             parent = ids.get(run.parent) if run.parent is not None else None
             run_id = store.begin_imported(run, origin, self._source.state(run.id, 0), wanted, parent)
         writer = store.write_run(run_id)
-        first = (run.fork_step or 0) + known + 1
-        cursor = self._source.cursor(run.id, first) if first <= run.steps else None
-        for number, step in enumerate(self._told(run)[known:], first):
-            if cursor is not None:
-                writer.add(step, Encoded(cursor.seek(number)))
+        first = (run.fork_step or 0) + known
+        cursor = self._source.cursor(run.id, first)
+        for number, step in enumerate(self._steps[run.id][known:], first + 1):
+            writer.add(step, Encoded(cursor.seek(number)))
         store.end_imported(run_id, writer, run)
         if marked is not None:
             store.put_marks(run_id, marked)
@@ -244,15 +253,10 @@ class _Importer:
         error = ingest_filter.admit_error(run.error)
         return replace(run, error=error, metadata=ingest_filter.admit_mapping(run.metadata))
 
-    def _told(self, run: Run) -> list[ThreadStep]:
-        """The own steps of a run as they may be stored."""
-        if run.id not in self._steps:
-            steps = self._source.steps(run.id, (run.fork_step or 0) + 1)
-            self._steps[run.id] = [self._step(run, step) for step in steps]
-        return self._steps[run.id]
-
     def _step(self, run: Run, step: Step) -> ThreadStep:
-        self._redactor.begin(step.lane)
+        calls = self._source.calls(run.id, step.number) if step.calls else []
+        if any(call.kind == "llm" for call in calls):  # the next of these is shown the same conversation, and more
+            self._redactor.begin(step.lane)
         return ThreadStep(
             name=ingest_filter.admit_text(step.name),
             track=ingest_filter.admit_text(step.track),
@@ -269,7 +273,7 @@ class _Importer:
             kind=step.kind,
             error=ingest_filter.admit_error(step.error),
             decision=None if step.decision is None else ingest_filter.admit_text(step.decision),
-            calls=[self._call(call) for call in (self._source.calls(run.id, step.number) if step.calls else ())],
+            calls=[self._call(call) for call in calls],
         )
 
     def _call(self, call: Call) -> Call:

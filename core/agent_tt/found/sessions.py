@@ -12,6 +12,7 @@ import stat
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -21,7 +22,6 @@ from agent_tt.providers.loose import dicts, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from agent_tt.found.places import Place
     from agent_tt.providers.shapes import Json
@@ -125,8 +125,9 @@ def find_sessions(scan: Scan, environ: Mapping[str, str] | None = None) -> Itera
     left = [_MOST_ENTRIES]
     for place in PLACES:
         for folder in folders_of(place, environ):
+            real = Path(os.path.realpath(folder))  # so that files are known again by their paths
             for pattern in place.patterns:
-                found += _below(folder, pattern.split("/"), place, scan, left)
+                found += _below(real, pattern.split("/"), place, scan, left)
     found.sort(key=lambda each: (-each[0], str(each[2])))
     scan.is_cut = len(found) > MOST_FOUND or left[0] <= 0
     scan.total = min(len(found), MOST_FOUND)

@@ -108,7 +108,7 @@ def _tell(options: Options, store: Path, done: Sequence[Imported]) -> None:
         terminal.table(columns, rows)
     for each in done:
         for problem in each.problems:
-            terminal.line(Cell(f"{each.name}: {problem}", "failed"))
+            terminal.line(Cell(terminal.safe(f"{each.name}: {problem}"), "failed"))
     added = sum(each.added for each in done)
     terminal.line(f"{counted(added, 'step')} added to {terminal.safe(str(store))}")
 

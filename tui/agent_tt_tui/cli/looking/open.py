@@ -22,38 +22,32 @@ def command(options: Options, run: str | None, step: str | None) -> int:
     """Open RUN in the terminal app; without one what there is: sessions of coding agents, and recorded runs.
 
     RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
-    FOLDER the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
+    FOLDER/ the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
     """
-    if run is None and step is None and options.store is None and not options.as_json:
-        found = _open_first(options)
-        if found is not None:
-            return found
-    if run is not None and step is None and (os.sep in run or run in (".", "..")) and Path(run).expanduser().is_dir():
-        return _open_folder(options, Path(run).expanduser())
+    if step is None and not options.as_json:
+        if run is None and options.store is None and _looks_for_sessions():
+            return _open_page(options, None)
+        if run is not None and (os.sep in run or run in (".", "..")) and Path(run).expanduser().is_dir():
+            return _open_page(options, Path(run).expanduser().resolve())
     return open_app(*_in_file(options, run), step)
 
 
-def _open_first(options: Options) -> int | None:
-    """Show the first page, where sessions are looked for and one of their programs has been here; else None."""
+def _looks_for_sessions() -> bool:
+    """Whether sessions of coding agents are looked for, and one of the programs has been here."""
     from agent_tt.found.sessions import any_place
 
-    if config.load().sessions is False or not any_place():
-        return None
-    return _open_page(options, None)
-
-
-def _open_folder(options: Options, folder: Path) -> int:
-    return _open_page(options, folder.resolve())
+    return config.load().sessions is not False and any_place()
 
 
 def _open_page(options: Options, folder: Path | None) -> int:
+    """Show the first page, or the files of a folder."""
     from agent_tt.store.file.locate import writable_store_path
 
+    path = writable_store_path(options.store)
     _require_terminal()
     from agent_tt_tui.launch import run_screen
     from agent_tt_tui.screens.first.screen import FirstScreen
 
-    path = writable_store_path(options.store)
     return run_screen(lambda: FirstScreen(path, folder))
 
 

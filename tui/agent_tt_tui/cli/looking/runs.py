@@ -67,7 +67,7 @@ def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int |
             if options.as_json:
                 shapes += [run_shape(run) | {"file": str(source.path)} for run in runs]
             else:
-                terminal.line(Cell(name, "strong"), f"  {shown.counted(len(runs), 'run')}")
+                terminal.line(Cell(terminal.safe(name), "strong"), f"  {shown.counted(len(runs), 'run')}")
                 _print_runs(terminal, runs, {})
     if options.as_json:
         write_json([*shapes])

@@ -51,7 +51,7 @@ def command(options: Options, words: tuple[str, ...], limit: int | None) -> None
         found = [*islice(fitting, most)]
     imported = _imported(options)
     if options.as_json:
-        write_json([_shape(each, imported.get(str(each.path.resolve()))) for each in found])
+        write_json([_shape(each, imported.get(str(each.path))) for each in found])
         return
     terminal = options.terminal()
     now = time.time()
@@ -78,7 +78,7 @@ def command(options: Options, words: tuple[str, ...], limit: int | None) -> None
     more = len(scan.unread) + scan.more_unread
     terminal.line(said + (f"; {shown.counted(more, 'place')} could not be read" if more else ""))
     for path, why in scan.unread:
-        terminal.line(Cell(f"{path}: {why}", "failed"))
+        terminal.line(Cell(terminal.safe(f"{path}: {why}"), "failed"))
 
 
 def _told(found: Iterator[Found], scan: Scan, report: Callable[[int, int], None]) -> Iterator[Found]:

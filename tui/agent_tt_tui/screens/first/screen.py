@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.screen import Screen
 
     from agent_tt.model import Imported, Run
     from agent_tt.protocols import RunSource
@@ -326,11 +325,11 @@ class FirstScreen(CommandScreen[None]):
         first = [next((run for run in reversed(runs) if run.parent is None), None) for _, runs in opened]
         (source, runs), run = opened[0], first[0]
         if len(opened) == 2 and run is not None and first[1] is not None:
-            self._push(CompareScreen(source, run, opened[1][0], first[1]))
+            self.app.push_screen(CompareScreen(source, run, opened[1][0], first[1]))
         elif len(runs) == 1 and run is not None:
             self.post_message(OpenRun(source, run, None))
         else:
-            self._push(RunsScreen(source))
+            self.app.push_screen(RunsScreen(source))
 
     def _open_store(self, run_id: str | None) -> None:
         """Open the list of recorded runs, and one of them on top of it."""
@@ -345,12 +344,9 @@ class FirstScreen(CommandScreen[None]):
             return
         self._opened.append(source)
         browser = RunsScreen(source)
-        self._push(browser)
+        self.app.push_screen(browser)
         if run is not None:
             self.app.call_later(browser.opening.open, run)
-
-    def _push(self, screen: Screen[None]) -> None:
-        self.app.push_screen(screen)
 
 
 def _is_same(line: FirstLine, other: FirstLine) -> bool:

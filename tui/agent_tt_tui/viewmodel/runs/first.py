@@ -131,6 +131,4 @@ def _files(page: Page, words: Sequence[str]) -> list[FirstLine]:
 
 
 def _session(page: Page, each: Found) -> FirstLine:
-    return FirstLine(
-        "session", each.program, each.title or "", found=each, imported=page.imported.get(str(each.path.resolve()))
-    )
+    return FirstLine("session", each.program, each.title or "", found=each, imported=page.imported.get(str(each.path)))

@@ -64,7 +64,9 @@ class FirstList(RowList[FirstLine]):
         if found is None:
             return
         chosen = str(found.path) in self.selected
-        row.add(glyphs.well if chosen else " ", styles.yours).add(" ").column(found.program, _PROGRAM, styles.strong)
+        row.add(glyphs.well if chosen else " ", styles.yours).add(" ").column(
+            clean(found.program), _PROGRAM, styles.strong
+        )
         folder = min(40, width // 5) if width >= _FOLDER_FROM else 0
         mark = "copied" if item.imported is not None else ""
         left = width - row.cells - folder - _SIZE - _AGE - (len(mark) + 1 if mark else 0) - 1
@@ -104,7 +106,7 @@ class FirstPreview(RowWidget):
             return []
         title = found.title or "no words of a person were found at its beginning"
         said = wrap_text(title, max(20, columns), "text", look_of(self).glyphs.cut, limit=2 * columns)
-        rows = [self.new_row().add(found.program, styles.title)]
+        rows = [self.new_row().add(clean(found.program), styles.title)]
         for pieces in said:
             words = "".join(text for text, _ in pieces)
             rows.append(self.new_row().add(words, styles.text if found.title else styles.note))
