@@ -35,6 +35,9 @@ PREVIEW_FROM_ROWS: Final = 30
 """From how many rows on there is a preview below the list."""
 
 _BATCH_SECONDS: Final = 0.1
+_FEWEST: Final = 8
+_OTHER_ROWS: Final = 26
+"""Rows that header, titles, recorded runs, ways to start, preview and footer take."""
 _MOST_NAMED: Final = 3
 
 
@@ -60,6 +63,7 @@ class FirstScreen(CommandScreen[None]):
         self._opened: list[RunSource] = []
         self._header = ""
         self._looked = 0
+        self._has_copied = False
 
     def compose(self) -> ComposeResult:
         """Lay out header, filter, list, preview and footer."""
@@ -70,8 +74,10 @@ class FirstScreen(CommandScreen[None]):
         yield self.footer()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave the preview out where the list needs its rows."""
+        """Leave the preview out where the list needs its rows; list as many sessions as there is room for."""
         self.query_one(FirstPreview).display = event.size.height >= PREVIEW_FROM_ROWS
+        self._page.most = max(_FEWEST, event.size.height - _OTHER_ROWS)
+        self._refresh_lines()
 
     def on_mount(self) -> None:
         """Look around."""
@@ -180,7 +186,8 @@ class FirstScreen(CommandScreen[None]):
         first = next((at for at, line in enumerate(listed.rows) if line.kind not in ("title", "blank", "more")), 0)
         listed.move_to(first if place is None or listed.rows[place].kind in ("title", "more") else place)
         chip = f"{fmt.count(len(self._selected))} selected" if self._selected else ""
-        facts = (Fact(self._header), Fact("nothing was copied or sent", 1)) if self._header else ()
+        nothing = "nothing was sent" if self._has_copied else "nothing was copied or sent"
+        facts = (Fact(self._header), Fact(nothing, 1)) if self._header else ()
         self.query_one(HeaderRow).state = HeaderState(
             "agent-tt", cause="what do you want to look at?", chip=chip, facts=facts
         )
@@ -201,7 +208,8 @@ class FirstScreen(CommandScreen[None]):
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         line = self._line
-        if command_id in ("first.copy", "first.select") and (line is None or line.found is None):
+        is_session = line is not None and line.found is not None
+        if not is_session and (command_id == "first.select" or (command_id == "first.copy" and not self._selected)):
             return "this row is no session"
         if command_id == "first.compare" and len(self._selected) != 2:
             return "select two sessions with space"
@@ -274,7 +282,7 @@ class FirstScreen(CommandScreen[None]):
 
     def action_copy(self) -> None:
         """Copy the selected sessions, or the one under the cursor, into the store."""
-        line = self._line
+        line, self._has_copied = self._line, True
         chosen = [*self._selected.values()] or ([line.found] if line is not None and line.found is not None else [])
         paths = [each.path for each in chosen]
         self.say(f"copying {fmt.counted(len(paths), 'session')}", None)
@@ -321,6 +329,7 @@ class FirstScreen(CommandScreen[None]):
         from agent_tt_tui.screens.compare.screen import CompareScreen
         from agent_tt_tui.screens.runs.screen import RunsScreen
 
+        self.say("")
         self._opened += [source for source, _ in opened]
         first = [next((run for run in reversed(runs) if run.parent is None), None) for _, runs in opened]
         (source, runs), run = opened[0], first[0]

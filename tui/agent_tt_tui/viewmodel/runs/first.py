@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["FirstLine", "Page", "first_lines"]
 
 _MOST_RUNS: Final = 5
-_MOST_ELSEWHERE: Final = 12
-"""So many sessions of other folders are listed before somebody asks for all of them."""
-
 Kind = Literal["title", "session", "more", "run", "unread", "start", "blank"]
 
 
@@ -62,6 +59,7 @@ class Page:
         is_open: whether sessions of all other folders are listed too.
         text: what was typed.
         is_done: whether all was looked at.
+        most: so many sessions of other folders are listed before somebody asks for all of them.
     """
 
     here: str
@@ -73,6 +71,7 @@ class Page:
     is_open: bool = False
     text: str = ""
     is_done: bool = False
+    most: int = 12
 
 
 def first_lines(page: Page) -> list[FirstLine]:
@@ -105,7 +104,7 @@ def _sessions(page: Page, words: Sequence[str]) -> list[FirstLine]:
     if not fitting:
         why = "none fits: esc shows all of them" if words else "none was found" if page.is_done else "looking"
         return [*lines, FirstLine("more", words=why)]
-    shown = others if page.is_open or words else others[:_MOST_ELSEWHERE]
+    shown = others if page.is_open or words else others[: page.most]
     lines += [_session(page, each) for each in (*here, *shown)]
     if left := others[len(shown) :]:
         programs: dict[str, int] = {}

@@ -64,13 +64,12 @@ class FirstList(RowList[FirstLine]):
         if found is None:
             return
         chosen = str(found.path) in self.selected
-        row.add(glyphs.well if chosen else " ", styles.yours).add(" ").column(
-            clean(found.program), _PROGRAM, styles.strong
-        )
+        row.add(glyphs.well if chosen else " ", styles.yours).add(" ")
+        row.column(clean(found.program), _PROGRAM, styles.strong)
         folder = min(40, width // 5) if width >= _FOLDER_FROM else 0
         mark = "copied" if item.imported is not None else ""
         left = width - row.cells - folder - _SIZE - _AGE - (len(mark) + 1 if mark else 0) - 1
-        words = clean(item.words) or (found.path.name if found.id is None else clean(found.id))
+        words = clean(item.words) or clean(found.path.name if found.id is None else found.id)
         row.column(words, left, styles.text if item.words else styles.note)
         if mark:
             row.add(f" {mark}", styles.yours)
