@@ -3,7 +3,8 @@
 A file is only read, and nothing that it names is imported or called. A run is known again by the program that kept it,
 its id there, and what it did: the same session in another file is the same run, and another run of the same id is not.
 One that has grown is gone on with. One that has changed, as where a result has come of a call that was pending, is
-written anew under its id, with what people wrote down about it; unless something else was forked from it.
+written anew under its id, with what people wrote down about it; unless something else was forked from it, or something
+was taken out of the copy.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class _Importer:
         """Where a run lies in the store; None where it is not there."""
         system, changed = run.origin.get("system", ""), None
         for run_id, origin in self._origins:
-            if origin.get("run") != run.id or origin.get("system") != system:
+            if origin.get("run") != _id_of(run) or origin.get("system") != system:
                 continue
             place = self._compared(run, run_id)
             if place.match != "changed":
@@ -202,18 +203,22 @@ class _Importer:
         return kept is not None and kept == digest(ingest_filter.admit(self._source.state(run.id, step)))
 
     def _refused(self, runs: Sequence[Run], places: dict[str, _Place]) -> dict[str, str]:
-        """Runs that have changed and that something else was forked from, each with why it is left out."""
+        """Runs that have changed and cannot be written anew, each with why it is left out."""
         ours = {place.run_id for place in places.values()}
         found: dict[str, str] = {}
         for run in runs:
             place = places.get(run.id)
             if place is None or place.match != "changed":
                 continue
-            others = [fork.name for fork in self._store.forks(place.run_id, deep=True) if fork.id not in ours]
-            if others:
+            family = [self._store.run(place.run_id), *self._store.forks(place.run_id, deep=True)]
+            others = [each.name for each in family if each.id not in ours]
+            step = (run.fork_step or 0) + place.known + 1
+            if any(each.facts.dropped or each.facts.redacted for each in family):
+                found[run.id] = f"something was taken out of the copy on purpose, which stays so; {_LEFT_OUT}"
+            elif others:
                 found[run.id] = (
-                    f"step {(run.fork_step or 0) + place.known + 1} is not as it was imported, and {others[0]} was"
-                    f" forked from it; {_LEFT_OUT}: import it into another store, or delete the fork"
+                    f"step {step} is not as it was imported, and {others[0]} was forked from it; {_LEFT_OUT}: import it"
+                    " into another store, or delete the fork"
                 )
         return found
 
@@ -230,7 +235,7 @@ class _Importer:
                 return run_id
         else:
             wanted = before.run_id if before is not None else self._free_id(run)
-            origin = {"system": run.origin.get("system", ""), "file": self._file, "run": run.id}
+            origin = {"system": run.origin.get("system", ""), "file": self._file, "run": _id_of(run)}
             parent = ids.get(run.parent) if run.parent is not None else None
             run_id = store.begin_imported(run, origin, self._source.state(run.id, 0), wanted, parent)
         writer = store.write_run(run_id)
@@ -245,7 +250,7 @@ class _Importer:
 
     def _free_id(self, run: Run) -> str | None:
         """The id that a run has in every store; None where another run of this one has it."""
-        wanted = id_of("imported", run.origin.get("system", ""), run.id)
+        wanted = id_of("imported", run.origin.get("system", ""), _id_of(run))
         taken = {run_id for run_id, _ in self._origins}
         return None if wanted in taken else wanted
 
@@ -291,6 +296,11 @@ class _Importer:
 
     def _flaws(self, run: Run) -> tuple[str, ...]:
         return tuple(problem.what for problem in self._source.verify(run.id))
+
+
+def _id_of(run: Run) -> str:
+    """The file's id of a run, as it may be stored."""
+    return ingest_filter.admit_text(run.id)
 
 
 def _facts_of(step: Step) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from tests.core.interop.sessions import SESSION, Session, words
 from agent_tt.errors import RunNotFound, UsageError
 from agent_tt.importing import import_file
 from agent_tt.model import Imported, NewFork, NewRun
+from agent_tt.redacting.dropping import drop_checkpoints
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
 
@@ -155,6 +156,18 @@ def test_a_run_that_changed_stays_where_something_was_forked_from_it(tmp_path: P
     assert "fork-1 was forked from it" in left.problems[0]
     assert other.added == 0
     assert other.problems
+
+
+def test_what_was_taken_out_of_a_copy_does_not_come_back(tmp_path: Path, store: Path) -> None:
+    file = telling().write(tmp_path)
+    (copy, _) = import_file(file, store)
+    with closing(open_store(store)) as kept:
+        run = kept.run(copy.run or "")
+    drop_checkpoints(store, run, [1])
+    left, _ = import_file(file, store)
+    assert left.problems == ("something was taken out of the copy on purpose, which stays so; it is left out",)
+    with closing(open_store(store)) as kept:
+        assert kept.steps(copy.run or "")[0].is_unkept
 
 
 def test_another_run_of_the_same_id_is_another_run(tmp_path: Path, store: Path) -> None:
