@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.interop.sessions import SESSION, about_a_port
+from tests.core.interop.sessions import SESSION, Session, about_a_port, words
 
 if TYPE_CHECKING:
     from tests.tui.cli.conftest import Command
@@ -138,3 +138,24 @@ def test_a_folder_is_imported_with_what_in_it_cannot_be(command: Command, file: 
     assert [each["file"] for each in told["unread"]] == [str(tmp_path / "notes.txt")]
     assert command("import", str(tmp_path), *into).code == 0
     assert command("import", str(tmp_path), SESSION, *into).code == 2
+
+
+def test_a_copy_can_be_redacted_and_its_conversations_still_share_what_they_begin_with(
+    command: Command, tmp_path: Path
+) -> None:
+    session = Session()
+    last = session.says("Write to ann@example.com.")
+    for number in range(60):
+        last = session.answers(f"msg_{number}", words(f"answer {number} " + "word " * 60), last)
+        last = session.says(f"and then {number}?", last)
+    path = tmp_path / "runs.db"
+    store = ("--store", str(path))
+    (copy,) = answer(command, "import", str(session.write(tmp_path)), "--into", str(path))["runs"]
+    size = path.stat().st_size
+    assert command(*store, "redact", copy["run"], "--profile", "personal", "--yes").code == 0
+    shown = command(*store, "show", copy["run"], "100", "--json").out
+    assert "ann@example.com" not in shown
+    assert "answer 20" in shown
+    assert command(*store, "verify").code == 0
+    assert path.stat().st_size < 3 * size
+    assert b"ann@example.com" not in path.read_bytes()

@@ -42,6 +42,7 @@ __all__ = [
     "bounded",
     "hash_of",
     "join",
+    "names_of",
     "pack",
     "pack_call_value",
     "pack_ops",
@@ -235,6 +236,16 @@ def joined_list(names: Wire, get: GetBlob) -> tuple[Wire, bool]:
         items += part if isinstance(part, list) else [part]
         whole &= readable
     return items, whole
+
+
+def names_of(refs: Wire) -> list[bytes]:
+    """The hashes of all blobs that references name.
+
+    Raises:
+        Damaged: one of them is none.
+    """
+    named = [ref[2] for ref in refs if isinstance(ref, list) and len(ref) == 3] if isinstance(refs, list) else []
+    return [hash_of(name) for each in named for name in (each if isinstance(each, list) else [each])]
 
 
 def hash_of(name: Wire) -> bytes:
