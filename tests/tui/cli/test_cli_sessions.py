@@ -128,6 +128,10 @@ def test_the_runs_of_a_folder_are_those_of_its_files(command: Command, file: Pat
     assert "notes.txt: " in listed.err
     (run,) = answer(command, "runs", "--store", str(tmp_path))
     assert (run["id"], run["file"]) == (SESSION, str(file))
+    file.unlink()
+    nothing = command("runs", "--store", str(tmp_path))
+    assert nothing.code == 4
+    assert "notes.txt" in nothing.err
 
 
 def test_a_folder_is_imported_with_what_in_it_cannot_be(command: Command, file: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.errors import NotAStore
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.progress import counter
@@ -54,14 +55,20 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
 
 
 def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int | None) -> None:
-    """List the runs of the files in a folder, and name those that do not open."""
+    """List the runs of the files in a folder, and name those that do not open.
+
+    Raises:
+        NotAStore: none of them opens.
+    """
     from agent_tt.found.folders import Unread, open_all
 
     unread: list[Unread] = []
     shapes: list[Shape] = []
     terminal = options.terminal()
+    opened = 0
     with counter("opening", show=not options.as_json) as report:
         for source in open_all(folder, unread, report):
+            opened += 1
             runs = source.runs(archived=archived, limit=limit)
             name = str(source.path.relative_to(folder))
             if options.as_json:
@@ -69,6 +76,10 @@ def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int |
             else:
                 terminal.line(Cell(terminal.safe(name), "strong"), f"  {shown.counted(len(runs), 'run')}")
                 _print_runs(terminal, runs, {})
+    if not opened:
+        first = f" The first: {unread[0].path.name}: {unread[0].why}." if unread else ""
+        files = shown.counted(len(unread), "file")
+        raise NotAStore(f"{folder} is a folder, and none of its {files} opens", hint=f"Name a file with runs.{first}")
     if options.as_json:
         write_json([*shapes])
     tell_unread(unread, folder)
