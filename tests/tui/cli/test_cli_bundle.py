@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,8 +62,13 @@ def test_a_bundle_runs_only_what_it_is_trusted_with(command: Command, exported: 
 
 def test_an_imported_bundle_runs_what_is_named(command: Command, exported: str, tmp_path: Path) -> None:
     done = command("import", exported, "--into", "mine.db")
-    assert (done.code, done.out.splitlines()[-1]) == (0, f"1 run added to {tmp_path}/mine.db (unsigned)")
-    assert command("import", exported, "--into", "mine.db", "--json").json["known"] == 1
+    assert (done.code, done.out.splitlines()[0]) == (0, f"{exported}: unsigned")
+    (again,) = command("import", exported, "--into", "mine.db", "--json").json["runs"]
+    assert (again["name"], again["added"], again["known"] > 0, again["problems"]) == ("refund-loop", 0, True, [])
+    (folder := tmp_path / "folder").mkdir()
+    shutil.copy(exported, folder / "x.att")
+    (same,) = command("import", str(folder), "--into", "mine.db", "--json").json["runs"]
+    assert {**same, "file": ""} == {**again, "file": ""}
     assert command("replay", "refund-loop", "--store", "mine.db").code == 2
     agent = f"{samples.folder()}/refund_loop.py:main"
     done = command("replay", "refund-loop", "--store", "mine.db", "--agent", agent, "--json")

@@ -96,7 +96,10 @@ WHOLE_RUNS = {
 }
 """Every command that takes runs, and no step of them."""
 
-NO_RUN = {"du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sql", "stats", "steady", "test"}
+NO_RUN = {
+    *("du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sessions", "sql", "stats", "steady"),
+    "test",
+}
 NEW_STEPS = {"--stop-at", "--mute"}
 """Options whose STEP is not where something begins: one of the new run, one that is undone."""
 
