@@ -66,6 +66,7 @@ SOURCES: Final = Plugins[Detector](
     "agent_tt.sources",
     {
         "langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect",
+        "agents_sessions": "agent_tt.interop.agents_sessions:AgentsSessions.detect",
         "transcripts": "agent_tt.interop.transcripts.source:TranscriptSource.detect",
     },
     _accepted,

@@ -328,11 +328,16 @@ class TranscriptSource(RunSource):
         version = self.version()
         if version != self._read:
             self._read = version
-            document = read_document(self._path) if self._path.exists() else None
-            found = None if document is None else read_transcripts(document)
-            if document is not None and found:
-                self._known = _Contents(self._path, document, found)
+            found = self._found()
+            if found is not None and found[1]:
+                self._known = _Contents(self._path, *found)
         return self._known
+
+    def _found(self) -> tuple[Document, Sequence[Transcript | Promise]] | None:
+        """What the file holds now; None where it cannot be read."""
+        document = read_document(self._path) if self._path.exists() else None
+        found = None if document is None else read_transcripts(document)
+        return (document, found) if document is not None and found else None
 
 
 def _signature(told: _Told, call: ToldCall) -> str:
