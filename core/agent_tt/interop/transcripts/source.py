@@ -50,7 +50,7 @@ def _accepted(found: object) -> Format:
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
     "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
-    "mini_swe_agent", "openhands", "codex", "gemini_cli", "opencode", "chat",
+    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
