@@ -55,7 +55,7 @@ class AgentsSessions(TranscriptSource):
 
     def __init__(self, file: DatabaseFile) -> None:
         self._file = file
-        super().__init__(file.path, *self._found())
+        super().__init__(file.path, found=self._sessions)
 
     @classmethod
     def detect(cls, path: Path, head: bytes) -> AgentsSessions | None:
@@ -80,13 +80,13 @@ class AgentsSessions(TranscriptSource):
         """Give a number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
-    def _found(self) -> tuple[Document, Sequence[Transcript | Promise]]:
+    def _sessions(self, path: Path) -> tuple[Document, Sequence[Promise]]:
         branches = self._file.read(_branches, refresh=True)
         found = [
-            Promise(_run_id(session, branch), began_us, partial(self._told, session, branch, began_us))
+            Promise(_run_id(session, branch), began_us, 0, partial(self._told, session, branch, began_us))
             for session, branch, began_us in branches
         ]
-        return Document(self._file.path), found
+        return Document(path), found
 
     def _told(self, session: str, branch: str, began_us: int) -> Transcript:
         """Tell a branch of a session."""

@@ -127,6 +127,7 @@ def test_a_command_that_failed_is_an_error_and_what_it_printed_is_not_asked(tmp_
         ({}, "Exit code: 3\nWall time: 1 seconds\nOutput:\n", "error"),
         ({}, [{"type": "input_text", "text": "a picture"}], "ok"),
         ({}, "error: no such file", "ok"),
+        ({}, "The log says:\nExit code: 3\n", "ok"),
     ],
 )
 def test_a_tool_failed_where_its_end_or_its_code_says_so(
@@ -179,7 +180,7 @@ def test_compaction_costs_what_was_counted_before_it(tmp_path: Path, more: dict[
         steps = source.steps(SESSION)
         assert [(step.name, step.tokens_in) for step in steps[2:]] == [("compaction", 2000), ("answer", 300)]
         assert source.state(SESSION, 3)["messages"] == messages
-        assert steps[2].facts.raw_entries[0]["message"] == "Summary: three fail."
+        assert steps[2].facts.raw_entries[0]["payload"]["message"] == "Summary: three fail."
         check_source(source)
 
 
@@ -228,6 +229,24 @@ def test_the_form_of_before_september_2025_opens_as_well(tmp_path: Path) -> None
         assert source.calls(SESSION, 1)[1].status == "error"
         assert source.state(SESSION, 0) == {"messages": [CONTEXT, said("user", "Go.")]}
         check_source(source)
+
+
+def test_lines_of_kinds_that_are_not_known_are_shown_with_their_step(tmp_path: Path) -> None:
+    rollout = session()
+    rollout.entry("inter_agent_communication", {"text": "hello", "kind": "own"})
+    rollout.lines.append({"record_type": "state"})
+    with closing(rollout.opened(tmp_path)) as source:
+        raw = source.steps(SESSION)[1].facts.raw_entries
+        sent = {"type": "inter_agent_communication", "payload": {"text": "hello", "kind": "own"}}
+        assert raw[-2:] == [sent, {"record_type": "state"}]
+
+
+def test_a_count_of_nothing_is_none(tmp_path: Path) -> None:
+    rollout = Rollout().asks("Go.").items(said("assistant", "Done."))
+    total = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 272_000}
+    rollout.event("token_count", info={"total_token_usage": total, "last_token_usage": {**total, "total_tokens": 0}})
+    with closing(rollout.opened(tmp_path)) as source:
+        assert source.runs()[0].tokens_in is None
 
 
 def test_a_damaged_line_of_a_rollout_is_named_and_the_rest_opens(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def test_a_session_of_opencode_is_a_run_from_its_export_and_from_its_storage(tmp
         assert (failed.args, failed.status, failed.error.message) == ({"command": "pytest"}, "error", "3 failed")
         assert (fine.status, fine.result, fine.duration_us) == ("ok", "x = 1", 1_000_000)
         assert [call.status for call in source.calls(SESSION, 4)] == ["error", "pending"]
-        assert [entry["type"] for entry in first.facts.raw_entries] == ["step-start", "step-finish", "patch"]
+        kinds = ["step-start", "tool", "tool", "step-finish", "patch"]
+        assert [entry["type"] for entry in first.facts.raw_entries] == kinds
+        assert second.facts.raw_entries[-1]["providerID"] == "anthropic"
         assert [turn["role"] for turn in source.state(SESSION, 2)["messages"]] == [
             "user", "assistant", "user", "user", "assistant",
         ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,6 +76,15 @@ def test_a_trace_in_protocol_buffers_is_the_run_that_it_is_in_json(
     assert opened(tmp_path, framed(*map(otlp_bytes.request, requests))) == opened(tmp_path, lines)
 
 
+@pytest.mark.parametrize("length", [10, 116, 117, 118, 119, 120, 121, 122, 130])
+def test_a_length_as_a_varint_is_no_length_of_four_bytes(tmp_path: Path, length: int) -> None:
+    resource = sized(1, b"k" * (length - 2))[:length]
+    short = otlp_bytes.span(span(1, 0, "s", (0, 1), {}))
+    inner = sized(1, sized(1, resource)) + sized(2, sized(2, short))
+    for message in (sized(1, inner), sized(1, sized(2, sized(2, short)))):
+        assert [len(requests(tmp_path, framed(message))[0]) for framed in (together, in_fours, delimited)] == [1, 1, 1]
+
+
 def test_values_of_every_kind_are_those_of_json(tmp_path: Path) -> None:
     values = [
         {"stringValue": "é\n"},
@@ -117,7 +126,9 @@ def test_no_change_of_a_bit_and_no_cut_breaks_the_reader(
     body[place] ^= 1 << bit
     folder = tmp_path_factory.getbasetemp()
     for each in (bytes(body), WHOLE[:cut], bytes(body)[:cut]):
-        requests(folder, each)
+        for framed in (together, in_fours, delimited):
+            requests(folder, framed(each))
+            requests(folder, framed(WHOLE, each)[:-1])
     pieces, flaw = requests(folder, WHOLE[:cut])
     assert not pieces or flaw or cut == len(WHOLE)
 
@@ -125,8 +136,9 @@ def test_no_change_of_a_bit_and_no_cut_breaks_the_reader(
 @settings(max_examples=100, deadline=None)
 @given(body=st.binary(max_size=200))
 def test_any_bytes_are_read_or_not(body: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    requests(tmp_path_factory.getbasetemp(), body)
-    requests(tmp_path_factory.getbasetemp(), sized(1, sized(2, sized(2, body))))
+    for each in (body, sized(1, sized(2, sized(2, body)))):
+        with suppress(StoreUnreadable):  # a zip archive, say
+            requests(tmp_path_factory.getbasetemp(), each)
 
 
 def test_messages_that_are_nested_without_end_are_named(tmp_path: Path) -> None:
@@ -136,14 +148,14 @@ def test_messages_that_are_nested_without_end_are_named(tmp_path: Path) -> None:
     one = otlp_bytes.span(span(1, 0, "s", (0, 1), {})) + sized(9, sized(1, b"k") + sized(2, value))
     pieces, flaw = requests(tmp_path, WHOLE + sized(1, sized(2, sized(2, one))))
     assert len(pieces) == 1
-    assert flaw == "1 scopes hold neither spans nor records that can be read"
+    assert flaw == "neither spans nor records can be read in 1 of its scopes"
 
 
 def test_a_damaged_span_takes_those_of_its_piece_along_and_is_named(tmp_path: Path) -> None:
     whole = sized(1, sized(2, sized(2, otlp_bytes.span(span(1, 0, "s", (0, 1), {}))) + sized(2, sized(9, b"\xff"))))
     (_, read), flaw = requests(tmp_path, WHOLE + whole)
     assert read == {}
-    assert flaw.startswith("the spans from byte ")
+    assert flaw.startswith("what stands from byte ")
 
 
 def test_a_long_scope_is_read_in_pieces_with_its_resource(tmp_path: Path) -> None:
@@ -206,9 +218,10 @@ def test_a_file_that_grows_without_end_is_refused(
 
 def test_other_compressed_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
-    path.write_bytes(gzip.compress(b"plain words"))
-    with pytest.raises(NotAStore, match="is a gzip archive"):
-        open_source(path)
+    for held in (b"plain words", b"PK\x03\x04 a zip archive"):
+        path.write_bytes(gzip.compress(held))
+        with pytest.raises(NotAStore, match="is a gzip archive"):
+            open_source(path)
 
 
 # ---------------------------------------------------------------- the writers of others

@@ -12,12 +12,15 @@ absent. Nothing that a file names is opened, imported or called.
 | `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
+| `kept_list` | the runs of a large file, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
 | `otlp` | traces of OpenTelemetry, by four conventions |
 | `langfuse` | traces that Langfuse exports |
+| `langsmith` | runs of LangSmith |
+| `phoenix` | spans that Phoenix exports |
 | `inspect_ai` | logs of Inspect |
 | `openai_agents` | states of runs and traces of the OpenAI Agents SDK |
 | `agentrr` | logs of agentrr |

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_codex"]
 
-_KINDS: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+_KINDS: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _HEAD: Final = (
     "cwd", "cli_version", "originator", "source", "forked_from_id", "parent_thread_id", "agent_nickname", "agent_role",
     "model_provider", "git",
@@ -76,16 +76,17 @@ class _Entry:
         is_said = kind == "message" and self.payload.get("role") == "assistant"
         return self.kind == "response_item" and (is_said or kind == "reasoning" or kind.endswith("_call"))
 
+    @property
+    def raw(self) -> dict[str, Json]:
+        """The line, but for its time."""
+        is_bare = self.at_us is None and self.kind in ("response_item", "")
+        return self.payload if is_bare else {"type": self.kind, "payload": self.payload}
+
 
 def read_codex(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    lines = [line for line in document.lines if _is_entry(line.value)]
-    if lines:
-        entries = [
-            _Entry(line.number, text(line.value["type"]), mapping(line.value["payload"]),
-                   micros(line.value.get("timestamp")))
-            for line in lines
-        ]  # fmt: skip
+    if any(_is_entry(line.value) for line in document.lines):
+        entries = [_entry(line.number, line.value) for line in document.lines]
     else:
         head = document.lines[0].value if document.lines else {}
         if not text(head.get("id")) or "instructions" not in head or "timestamp" not in head or "type" in head:
@@ -106,6 +107,13 @@ def read_codex(document: Document) -> Sequence[Transcript] | None:
 
 def _is_entry(line: dict[str, Json]) -> bool:
     return text(line.get("type")) in _KINDS and isinstance(line.get("payload"), dict)
+
+
+def _entry(number: int, line: dict[str, Json]) -> _Entry:
+    payload = line.get("payload")
+    if not isinstance(payload, dict):
+        return _Entry(number, "", line, None)
+    return _Entry(number, text(line.get("type")), payload, micros(line.get("timestamp")))
 
 
 def _gathered(entries: Sequence[_Entry], telling: _Telling) -> list[_Entry]:
@@ -134,14 +142,15 @@ def _gathered(entries: Sequence[_Entry], telling: _Telling) -> list[_Entry]:
             if kind == "token_count" and total is not None and total != known:
                 known, open_answer = total, None
                 tokens = _tokens(mapping(mapping(entry.payload.get("info")).get("last_token_usage")))
-                (waiting if last is None or last.tokens else last.tokens).append(tokens)
+                if tokens.input or tokens.output:
+                    (waiting if last is None or last.tokens else last.tokens).append(tokens)
         else:
             open_answer = None
             if entry.kind == "compacted":
                 entry.tokens, waiting = waiting, []
             elif telling.is_said(entry.payload):
                 telling.beside += waiting
-                waiting = []
+                waiting, last = [], None
         found.append(entry)
     telling.beside += waiting
     return found
@@ -201,17 +210,17 @@ class _Telling:
             dropped = count(payload.get("num_turns")) or 0
             kept = said[max(len(said) - dropped, 0)] if said and dropped else len(lane.said)
             lane.begin_anew("rollback", lane.said[:kept], entry.at_us)
-            lane.note(payload)
+            lane.note(entry.raw)
         elif entry.kind == "event_msg" and kind == "error":
             step = lane.step("error", entry.at_us)
-            step.status, step.error = "error", ErrorInfo("model:Error", text(payload.get("message")))
-            lane.note(payload)
+            step.status, step.error = "error", ErrorInfo("Error", text(payload.get("message")))
+            lane.note(entry.raw)
         else:
             if entry.kind == "turn_context":
                 self._model = text(payload.get("model")) or self._model
             if kind == "thread_name_updated" and text(payload.get("thread_name")):
                 self._metadata |= RunFacts.title.entry(text(payload["thread_name"]))
-            lane.note({"kind": entry.kind, **payload})
+            lane.note(entry.raw)
 
     def done(self) -> Transcript:
         """Give what was told."""
@@ -260,8 +269,9 @@ class _Telling:
             return "Err" in result or mapping(result.get("Ok")).get("isError") is True
         code = mapping(mapping(parse(given) if isinstance(given, str) else None).get("metadata")).get("exit_code")
         if code is None:
-            blocks = given if isinstance(given, str) else "\n".join(text(each.get("text")) for each in dicts(given))
-            exits = _EXIT.search(blocks.partition("\nOutput:\n")[0][:2_000])
+            words = given if isinstance(given, str) else "\n".join(text(each.get("text")) for each in dicts(given))
+            head, output, _ = words.partition("\nOutput:\n")
+            exits = _EXIT.search(head[:2_000]) if output else None
             code = int(exits[1]) if exits else 0
         return code != 0
 
@@ -273,4 +283,5 @@ class _Telling:
             kept = [{"type": "message", "role": "assistant", "content": [summary]}]
         step = lane.begin_anew("compaction", [wire(item) for item in kept], entry.at_us)
         step.usage = self._usage(entry.tokens)
-        lane.note({key: value for key, value in payload.items() if key != "replacement_history"})
+        rest: Json = {key: value for key, value in payload.items() if key != "replacement_history"}
+        lane.note({"type": entry.kind, "payload": rest})

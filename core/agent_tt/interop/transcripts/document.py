@@ -36,7 +36,7 @@ __all__ = [
 MOST_VALUE_BYTES: Final = 24 << 20
 """A larger value, or line, is not parsed as a whole: that takes up to eight times its size in memory."""
 
-MOST_BYTES: Final = 64 << 20
+MOST_BYTES: Final = 48 << 20
 """Of a larger file no format is given lines: a conversation is kept in memory, which is to stay below 300 MB."""
 
 MOST_PARTED_BYTES: Final = 1 << 30
@@ -46,8 +46,13 @@ MOST_UNPACKED_BYTES: Final = 256 << 20
 """A compressed file that holds more is refused: what it holds stands in a file of its own as long as it is open."""
 
 _HEAD: Final = 512
+"""Bytes by which it is told what a file may be."""
+
 _YAML: Final = re.compile(rb"^(http_)?interactions:", re.MULTILINE)
 """The YAML that a format knows, VCR's: any text is YAML, so it takes a word that only such files begin with."""
+
+_KEPT_BYTES: Final = 32 << 20
+"""Bytes of lines of a conversation whose values are kept: formats go through them several times."""
 
 _TRIED: Final = 3
 """Lines at the beginning of a large file of which one has to be an object, for it to be one of lines."""
@@ -88,6 +93,12 @@ class Document:
     archive: Archive | None = None
 
     @property
+    def is_large(self) -> bool:
+        """Whether it can only be read in parts."""
+        is_json = not isinstance(self.parts, Lines) or self.parts.is_json
+        return is_json and self.archive is None and self.value is None and not self.lines
+
+    @property
     def seen_flaws(self) -> tuple[Flaw, ...]:
         """All that cannot be read; of parts as far as they were."""
         more = [Flaw(line, what) for line, what in self.parts.flaws] if self.parts else []
@@ -114,7 +125,10 @@ def read_document(path: Path) -> Document | None:
         StoreUnreadable: it is too large, or cannot be read.
     """
     file, flaw = PieceFile(path), ""
-    if is_compressed(file.read(0, _HEAD)):
+    head = file.read(0, _HEAD)
+    if head.startswith(MAGIC) and file.size <= MOST_PARTED_BYTES:
+        return Document(path, archive=open_archive(path))
+    if is_compressed(head):
         file, flaw = _unpacked(path)
     elif file.size > MOST_PARTED_BYTES:
         raise too_large(path, file.size, MOST_PARTED_BYTES)
@@ -124,8 +138,6 @@ def read_document(path: Path) -> Document | None:
 
 def _document(file: PieceFile) -> Document | None:
     head = file.read(0, _HEAD)
-    if head.startswith(MAGIC):
-        return Document(file.path, archive=open_archive(file.path))
     if _YAML.search(head) is not None:
         return _yaml(file)
     found = _json(file) if head.lstrip(BLANK)[:1] in (b"{", b"[") else None
@@ -219,7 +231,8 @@ def _has_lines(file: PieceFile) -> bool:
 
 
 def _lines(file: PieceFile) -> Document | None:
-    lines, flaws, is_parted = Lines(file), list[Flaw](), file.size > MOST_BYTES
+    is_parted, flaws = file.size > MOST_BYTES, list[Flaw]()
+    lines = Lines(file) if is_parted else Lines(file, _KEPT_BYTES)
     raw, last = b"", 0
     for number, (start, raw) in enumerate(file.lines(MOST_VALUE_BYTES), 1):
         plain = raw.strip(BLANK)

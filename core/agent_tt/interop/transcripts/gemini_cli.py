@@ -148,9 +148,12 @@ class _Telling:
                 self._result(call)
             for result in results:
                 lane.add(result, at_us)
+            beside: list[Json] = [_rest(call) for call in dicts(message.get("toolCalls"))]
+            if beside:
+                lane.note({"id": message.get("id"), "toolCalls": beside})
         elif kind == "error":
             step = lane.step("error", at_us)
-            step.status, step.error = "error", ErrorInfo("model:Error", _words(message))
+            step.status, step.error = "error", ErrorInfo("Error", _words(message))
             lane.note(message)
         else:
             lane.note(message)
@@ -195,6 +198,11 @@ def _turns(message: dict[str, Json], given: set[str]) -> list[dict[str, Json]]:
     results = [part for call in calls if text(call.get("id")) not in given for part in _parts(call.get("result"))]
     turn["parts"] = thoughts + said + called
     return [turn, {"role": "user", "parts": results}] if results else [turn]
+
+
+def _rest(call: dict[str, Json]) -> dict[str, Json]:
+    """What is said of a call beside what its result and the conversation show."""
+    return {key: value for key, value in call.items() if key not in ("args", "result")}
 
 
 def _words(message: dict[str, Json]) -> str:

@@ -114,7 +114,8 @@ def _of_archive(archive: Archive) -> Sequence[Promise] | None:
         began_us = began.get(sample)
         if began_us is None:  # of older versions: it is not known before the sample is read
             began_us = _run(sample, read, log).began_us or 0
-        found.append(Promise(sample, began_us, partial(_run, sample, read, log, began_us)))
+        size = archive.members[name].file_size
+        found.append(Promise(sample, began_us, size, partial(_run, sample, read, log, began_us)))
     return found
 
 

@@ -107,11 +107,13 @@ class _Telling:
             for part in parts:
                 if part.get("type") not in ("text", "file"):
                     lane.note(part)
+            lane.note(info)
             return
         self.model = text(info.get("modelID")) or self.model
         answers = _answers(parts)
         for number, answered in enumerate(answers):
             self._answered(info, answered, is_last=number == len(answers) - 1)
+        lane.note(info)
         if info.get("summary") is True:
             kept: list[Wire] = [wire({"role": "assistant", "content": [_block(part) for part in parts
                                                                          if part.get("type") == "text"]})]  # fmt: skip
@@ -146,7 +148,11 @@ class _Telling:
                 }
                 lane.turn({"role": "user", "content": [block]}, micros(mapping(state.get("time")).get("end")))
         for part in parts:
-            if part.get("type") not in _SAID:
+            if part.get("type") == "tool":
+                state = mapping(part.get("state"))
+                rest: Json = {key: value for key, value in state.items() if key not in ("input", "output", "error")}
+                lane.note({**part, "state": rest})
+            elif part.get("type") not in _SAID:
                 lane.note(part)
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["read_otlp"]
+__all__ = ["error_of", "read_otlp", "work_of"]
 
 _KINDS: Final = {
     "chat": "llm",
@@ -106,6 +106,7 @@ _FLAT: Final = re.compile(
     r"\.(?P<rest>.+)"
 )
 _CALLED: Final = re.compile(r"tool_calls\.(\d{1,4})\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
+_PART: Final = re.compile(r"contents\.\d{1,4}\.message_content\.text")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _NAMELESS: Final = "trace"
 _MOST_SPANS: Final = 25_000
@@ -135,7 +136,10 @@ def read_otlp(document: Document) -> Sequence[Promise] | None:
                 traces.setdefault(named, _Trace(named)).take(number, -1 - at, _one(record, "timeUnixNano"))
     if not is_known:
         return None
-    return [Promise(each.id or _NAMELESS, each.began_us, partial(_told, each, requests)) for each in traces.values()]
+    return [
+        Promise(each.id or _NAMELESS, each.began_us, len(each.places), partial(_told, each, requests))
+        for each in traces.values()
+    ]
 
 
 class _Trace:
@@ -287,11 +291,7 @@ def _span(span: dict[str, Json]) -> Span:
     events = [(text(event.get("name")), _attributes(event)) for event in dicts(span.get("events"))]
     says = _attributes(span)
     status = mapping(span.get("status"))
-    error = None
-    if str(status.get("code")) in _ERROR:
-        raised = next((said for name, said in events if name == "exception"), {})
-        kind = text(raised.get("exception.type")) or text(says.get("error.type")) or "Error"
-        error = ErrorInfo(kind, text(raised.get("exception.message")) or text(status.get("message")))
+    failed = str(status.get("code")) in _ERROR
     return Span(
         _id(_one(span, "spanId")),
         _id(_one(span, "traceId")),
@@ -300,9 +300,16 @@ def _span(span: dict[str, Json]) -> Span:
         _micros(_one(span, "startTimeUnixNano")),
         _micros(_one(span, "endTimeUnixNano")),
         says,
-        error,
+        error_of(says, events, text(status.get("message"))) if failed else None,
         events,
     )
+
+
+def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Json]]], message: str) -> ErrorInfo:
+    """What a span that failed says of it: its exception, else its status."""
+    raised = next((said for name, said in events if name == "exception"), {})
+    kind = text(raised.get("exception.type")) or text(says.get("error.type")) or "Error"
+    return ErrorInfo(kind, text(raised.get("exception.message")) or message)
 
 
 def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
@@ -447,6 +454,8 @@ def _of_flat(says: Mapping[str, Json]) -> tuple[list[dict[str, Json]], list[dict
             calls.setdefault((way, at), {}).setdefault(int(called[1]), {})[called[2]] = value
         elif named["rest"] in ("role", "content", "name", "tool_call_id", "finish_reason"):
             message[named["rest"]] = value
+        elif _PART.fullmatch(named["rest"]) and isinstance(value, str):
+            message["content"] = "\n".join(filter(None, (text(message["content"]), value)))
     for (way, at), asked in calls.items():
         found[way][at]["tool_calls"] = [
             {"id": call.get("id"), "type": "function",

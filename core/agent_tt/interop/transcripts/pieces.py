@@ -27,8 +27,6 @@ BOM: Final = b"\xef\xbb\xbf"
 BLANK: Final = b" \t\r\n" + BOM
 
 _KEPT_BYTES: Final = 4 << 20
-"""Bytes of pieces whose values are kept, being asked for again soon."""
-
 _WINDOW: Final = 4 << 20
 _LARGEST: Final = 1 << 20
 """Bytes up to which a value is one of a piece; a larger list or object is cut."""
@@ -117,6 +115,10 @@ class Line:
 class Lines(Sequence[Line]):
     """The lines of a file, or its pieces, by where they lie.
 
+    Args:
+        file: the file.
+        kept: bytes of pieces whose values are kept, being asked for again soon.
+
     Attributes:
         broken: the numbers of those that were asked for and are no object, or not any more; those read as empty ones.
         is_json: whether the file is of JSON, and of another format only where it is too large for that.
@@ -124,10 +126,10 @@ class Lines(Sequence[Line]):
 
     is_json: ClassVar[bool] = True
 
-    def __init__(self, file: PieceFile) -> None:
+    def __init__(self, file: PieceFile, kept: int = _KEPT_BYTES) -> None:
         self.broken: set[int] = set()
         self._file = file
-        self._values: Kept[tuple[int, dict[str, Json]]] = Kept(_KEPT_BYTES, lambda kept: kept[0])
+        self._values: Kept[tuple[int, dict[str, Json]]] = Kept(kept, lambda kept: kept[0])
         self._starts, self._stops, self._numbers, self._around = array("q"), array("q"), array("q"), array("l")
         self._put_around: list[tuple[bytes, bytes]] = [(b"", b"")]
 
@@ -186,8 +188,8 @@ class _Broken(Exception):
 def cut(file: PieceFile) -> tuple[Lines, str]:
     """Cut a file of one large value of JSON.
 
-    Each piece is an object like the whole, with the same names on the way down to some elements of a long list in it,
-    and with what stands beside that way before them.
+    Each piece is an object like the whole, with the same names on the way down to a list in it, or to some elements of
+    a long one, and with what is no list and stands beside that way before it.
 
     Returns:
         The pieces, and why there are no more of them; nothing where they reach to the end.
@@ -230,10 +232,12 @@ class _Cutter:
                 raise _Broken(f"it breaks at byte {at + 1}")
             key = self._file.read(at, end - at)
             at = self._behind(end, ":")
-            end = self._end(at)
-            if end is None:
-                inner = around[0] + beside + key + b":", b"}" + around[1]
+            end, inner = self._end(at), (around[0] + beside + key + b":", b"}" + around[1])
+            is_list = self._next(at)[1] == "["
+            if end is None or (is_list and end - at > _BATCH):
                 end = self.descend(at, inner, level + 1)
+            elif is_list:
+                self._add(at, end, inner)
             elif end - at <= _BATCH:
                 beside += key + b":" + self._file.read(at, end - at) + b","
             at, found = self._after(end, "}")

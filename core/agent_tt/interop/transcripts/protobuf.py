@@ -167,14 +167,17 @@ def cut_protobuf(file: PieceFile) -> tuple[Lines, str]:
     cutter = _Cutter(file)
     try:
         cutter.cut()
-    except _Broken as broken:
-        return cutter.pieces, f"it cannot be read from byte {cutter.at} on: {broken}"
-    known = f"{cutter.unknown} scopes hold neither spans nor records that can be read"
-    return cutter.pieces, known if cutter.unknown else ""
+    except (_Broken, IndexError) as error:
+        why = error if isinstance(error, _Broken) else "it breaks off"
+        return cutter.pieces, f"it cannot be read from byte {cutter.at} on: {why}"
+    unknown = f"neither spans nor records can be read in {cutter.unknown} of its scopes"
+    return cutter.pieces, unknown if cutter.unknown else ""
 
 
 def _is_collectors(head: bytes) -> bool:
-    return head[_SIZE : _SIZE + 1] == bytes([_FIRST])
+    """Whether a length of 4 bytes stands before a message, not a varint, which looks like one of 32 MB and more."""
+    is_varint = head[0] >= _MORE or (head[0] > 0 and head[1] == _FIRST)
+    return head[_SIZE] == _FIRST and not is_varint
 
 
 def _framed(head: bytes, at: int, *, is_collectors: bool) -> tuple[int, int]:
@@ -193,7 +196,7 @@ class _Pieces(Lines):
     @property
     def flaws(self) -> list[tuple[int, str]]:
         """What is wrong with those in `broken`."""
-        return [(0, f"the spans from byte {self._starts[number - 1]} on are damaged") for number in self.broken]
+        return [(0, f"what stands from byte {self._starts[number - 1]} on is damaged") for number in self.broken]
 
     def _parsed(self, at: int) -> tuple[int, dict[str, Json]]:
         start, stop = self._starts[at], self._stops[at]
@@ -221,6 +224,7 @@ class _Cutter:
         self.pieces = _Pieces(file)
         self.at, self.unknown = 0, 0
         self._file = file
+        self._abouts: dict[bytes, bytes] = {}
         self._base, self._window = 0, b""
 
     def cut(self) -> None:
@@ -246,6 +250,7 @@ class _Cutter:
         for tag, _, start, end in self._fields(at, stop):
             if tag == _sized(1) and end - start <= _MOST_BYTES:
                 about = self._file.read(start, end - start)
+                about = self._abouts.setdefault(about, about)
             elif tag == _INNER:
                 self._scope(start, end, about)
 

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import threading
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreNotFound
@@ -14,6 +14,7 @@ from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
 from agent_tt.interop.kept import Kept
 from agent_tt.interop.transcripts.document import MOST_BYTES, could_be_document, read_document, too_large
+from agent_tt.interop.transcripts.kept_list import beginning_of, identity_of, keep_list, kept_list
 from agent_tt.interop.transcripts.telling import strongest
 from agent_tt.interop.transcripts.transcript import Promise, Transcript
 from agent_tt.model import NO_USAGE, AgentCode, Call, ModelConfig, Problem, Run, Step
@@ -23,7 +24,7 @@ from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Wire
@@ -50,7 +51,7 @@ def _accepted(found: object) -> Format:
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
     "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
-    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "chat",
+    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
@@ -112,28 +113,51 @@ class _Told:
         return sum_token(len(parts), sum(parts))
 
 
+Found: TypeAlias = "Callable[[FilePath], tuple[Document | None, Sequence[Transcript | Promise] | None]]"
+"""Reads a file, and the runs in it."""
+
+
+def _found_in(path: FilePath) -> tuple[Document | None, Sequence[Transcript | Promise] | None]:
+    document = read_document(path)
+    return document, None if document is None else read_transcripts(document)
+
+
 class _Contents:
-    """What a file held at one moment.
+    """What a file held at one moment; where its list was kept, it is read once more than that is asked for.
+
+    Args:
+        path: the file.
+        before: what it held before. If it only grew, promised runs that nothing was added to are not told again.
+        found: what reads it, where no format does; its list is not kept then.
 
     Attributes:
         ids: of its runs, the one that began last first.
-        flaws: what of it could not be read, in words, where no run tells it.
     """
 
-    def __init__(self, path: FilePath, document: Document, found: Sequence[Transcript | Promise]) -> None:
-        self._path = path
+    def __init__(self, path: FilePath, before: _Contents | None = None, found: Found | None = None) -> None:
+        self._path, self._found = path, found or _found_in
+        self.stamp = _stamp(path)
+        self._identity, self._beginning = identity_of(path), beginning_of(path)
         self._runs: dict[str, Run] = {}
+        self._whole: dict[str, _Told] = {}
+        self._promises: dict[str, Promise] = {}
         self._told: Kept[_Told] = Kept(_STEPS_KEPT, lambda told: len(told.steps))
         self._latest: _Told | None = None
-        self._promises = {each.id: each for each in found if isinstance(each, Promise)}
-        whole = [_told(path, each) for each in found if isinstance(each, Transcript)]
-        self._whole = {told.run.id: told for told in whole}
-        order = [(told.run.started_us, told.run.parent is not None, told.run.id) for told in whole]
-        order += [(promise.began_us, False, promise.id) for promise in self._promises.values()]
-        order.sort(key=lambda each: each[:2], reverse=True)
-        self.ids = [run_id for _, _, run_id in order]
-        tells = any(told.transcript.flaws for told in whole)
-        self.flaws = () if tells else tuple(map(str, document.seen_flaws))
+        self._flaws: tuple[str, ...] = ()
+        kept = kept_list(path, self._identity) if found is None else None
+        self._is_kept = self._is_unread = kept is not None
+        self._runs = {run.id: run for run in kept or ()}
+        self.ids = [*self._runs]
+        if not self._is_unread:
+            self._read(before)
+            self._is_kept = before is not None or found is not None  # what grows is another file by the next time
+
+    @property
+    def flaws(self) -> tuple[str, ...]:
+        """What of it could not be read, in words, where no run tells it."""
+        if self._is_unread:
+            self._read()
+        return self._flaws
 
     def run(self, run_id: str) -> Run:
         """A run; a promised one is told once, and kept without its steps."""
@@ -143,6 +167,8 @@ class _Contents:
 
     def told(self, run_id: str) -> _Told:
         """A run with its steps; a promised one is told now unless it still is known."""
+        if self._is_unread:
+            self._read()
         if run_id not in self._promises:
             return self._whole[run_id]
         if self._latest is None or self._latest.run.id != run_id:  # which alone may have more steps than are kept
@@ -150,23 +176,58 @@ class _Contents:
             self._latest = self._told.get(run_id, lambda: _told(self._path, self._promises[run_id].tell()))
         return self._latest
 
+    def rows_of(self, promises: Mapping[str, Promise]) -> dict[str, Run]:
+        """The runs among those promised by the file as it is now that nothing was added to, if it only grew."""
+        if self._beginning is None or self._beginning != beginning_of(self._path, self._beginning[2]):
+            return {}
+        known = ((promise, self._promises.get(run_id)) for run_id, promise in promises.items())
+        same = [now.id for now, old in known if old and (now.began_us, now.size) == (old.began_us, old.size)]
+        return {run_id: self._runs[run_id] for run_id in same if run_id in self._runs}
+
+    def keep(self) -> None:
+        """Keep the list for the next time, if all of it is known."""
+        if not self._is_kept and len(self._runs) == len(self.ids):
+            self._is_kept = True
+            keep_list(self._path, self._identity, [self._runs[run_id] for run_id in self.ids])
+
+    def _read(self, before: _Contents | None = None) -> None:
+        self._is_unread = False
+        document, found = self._found(self._path)
+        if document is None or not found:
+            if document is not None and document.is_large:
+                raise too_large(self._path, self._path.stat().st_size, MOST_BYTES)
+            self.ids = []
+            return
+        self._promises = {each.id: each for each in found if isinstance(each, Promise)}
+        if before is not None:
+            self._runs = before.rows_of(self._promises)
+        whole = [_told(self._path, each) for each in found if isinstance(each, Transcript)]
+        self._whole = {told.run.id: told for told in whole}
+        order = [(told.run.started_us, told.run.parent is not None, told.run.id) for told in whole]
+        order += [(promise.began_us, False, promise.id) for promise in self._promises.values()]
+        order.sort(key=lambda each: each[:2], reverse=True)
+        self.ids = list(dict.fromkeys(run_id for _, _, run_id in order))
+        tells = any(told.transcript.flaws for told in whole)
+        self._flaws = () if tells else tuple(map(str, document.seen_flaws))
+
 
 class TranscriptSource(RunSource):
     """The runs in a file that another program keeps conversations in.
 
     Args:
         path: the file.
-        document: what was read of it.
-        transcripts: what its format tells of it.
+        contents: what it holds; read now where it is not given.
+        found: what reads it, where no format does.
     """
 
-    def __init__(self, path: FilePath, document: Document, transcripts: Sequence[Transcript | Promise]) -> None:
-        self._path = path
+    def __init__(self, path: FilePath, contents: _Contents | None = None, found: Found | None = None) -> None:
+        self._path, self._found = path, found
+        contents = contents or _Contents(path, found=found)
         self._lock = threading.RLock()
-        self._stamp = _stamp(path)
+        self._known, self._stamp = contents, contents.stamp
         self._version = 0
         self._read = 0
-        self._known = _Contents(path, document, transcripts)
+        self._is_lost = False
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
@@ -177,13 +238,8 @@ class TranscriptSource(RunSource):
         """
         if not could_be_document(head):
             return None
-        document = read_document(path)
-        if document is None:
-            return None
-        found = read_transcripts(document)
-        if not found and document.parts and document.parts.is_json:
-            raise too_large(path, path.stat().st_size, MOST_BYTES)
-        return cls(path, document, found) if found else None
+        contents = _Contents(path)
+        return cls(path, contents) if contents.ids else None
 
     @property
     def capabilities(self) -> Capabilities:
@@ -212,6 +268,8 @@ class TranscriptSource(RunSource):
         for run_id in contents.ids[:limit]:
             with self._lock:  # for one at a time: of a large file others need not wait for all
                 found.append(contents.run(run_id))
+        with self._lock:
+            contents.keep()
         return found
 
     def step_count(self, run_id: str) -> int:
@@ -281,7 +339,9 @@ class TranscriptSource(RunSource):
         """List what of the file could not be read."""
         with self._lock:
             contents = self._contents()
-        problems = [Problem(None, None, what) for what in contents.flaws]
+            problems = [Problem(None, None, what) for what in contents.flaws]
+            if self._is_lost:
+                problems.append(Problem(None, None, "it was changed and holds no runs now; shown is what it held"))
         for each in contents.ids:
             if run_id in (None, each):
                 with self._lock:
@@ -328,16 +388,12 @@ class TranscriptSource(RunSource):
         version = self.version()
         if version != self._read:
             self._read = version
-            found = self._found()
-            if found is not None and found[1]:
-                self._known = _Contents(self._path, *found)
+            self._is_lost = True
+            before = self._known if self._found is None else None
+            contents = _Contents(self._path, before, self._found) if self._path.exists() else None
+            if contents is not None and contents.ids:
+                self._known, self._is_lost = contents, False
         return self._known
-
-    def _found(self) -> tuple[Document, Sequence[Transcript | Promise]] | None:
-        """What the file holds now; None where it cannot be read."""
-        document = read_document(self._path) if self._path.exists() else None
-        found = None if document is None else read_transcripts(document)
-        return (document, found) if document is not None and found else None
 
 
 def _signature(told: _Told, call: ToldCall) -> str:

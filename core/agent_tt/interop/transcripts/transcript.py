@@ -124,9 +124,11 @@ class Promise:
     Attributes:
         id: of the run.
         began_us: when it began, by which it is listed; microseconds since 1970.
+        size: of how many entries it is made, by which it is seen that more were added.
         tell: gives the transcript of that id.
     """
 
     id: str
     began_us: int
+    size: int
     tell: Callable[[], Transcript]
