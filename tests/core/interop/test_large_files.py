@@ -170,3 +170,15 @@ def test_a_file_of_a_gigabyte_and_more_is_refused_without_being_read(tmp_path: P
         file.truncate((1 << 30) + 1)  # sparse: it takes no room
     with pytest.raises(StoreUnreadable, match="1024 MB"):
         open_source(path)
+
+
+@pytest.mark.parametrize("as_lines", [True, False])
+def test_a_small_file_of_very_many_messages_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, as_lines: bool
+) -> None:
+    monkeypatch.setattr(document, "MOST_OBJECTS", 50)
+    said = [{"role": "user", "content": "Hi."}] * 51
+    path = tmp_path / "f.jsonl"
+    path.write_text("\n".join(map(json.dumps, said)) if as_lines else json.dumps(said))
+    with pytest.raises(StoreUnreadable, match="50 entries"):
+        open_source(path)
