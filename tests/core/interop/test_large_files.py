@@ -131,7 +131,7 @@ def test_a_trace_of_too_many_spans_is_shown_in_part_and_says_what_is_left_out(
     path = write_lines(tmp_path / "f.jsonl", trace_lines(20, 1, 20))
     with closing(open_source(path)) as opened:
         (run,) = opened.runs()
-        assert (run.steps, run.metadata["left out"]) == (5, "9 of 20 spans, which stand last in the file")
+        assert (run.steps, run.incomplete) == (5, "left out are 9 of 20 spans, which stand last in the file")
         assert "9 of 20 spans" in opened.verify()[0].what
 
 
