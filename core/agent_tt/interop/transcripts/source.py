@@ -13,7 +13,7 @@ from agent_tt.errors import StepNotFound, StoreNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
 from agent_tt.interop.kept import Kept
-from agent_tt.interop.transcripts.document import MOST_BYTES, could_be_document, read_document, too_large
+from agent_tt.interop.transcripts.document import could_be_document, read_document, too_large
 from agent_tt.interop.transcripts.kept_list import beginning_of, identity_of, keep_list, kept_list
 from agent_tt.interop.transcripts.telling import strongest
 from agent_tt.interop.transcripts.transcript import Promise, Transcript
@@ -195,7 +195,7 @@ class _Contents:
         document, found = self._found(self._path)
         if document is None or not found:
             if document is not None and document.is_large:
-                raise too_large(self._path, self._path.stat().st_size, MOST_BYTES)
+                raise too_large(self._path, self.stamp[1])
             self.ids = []
             return
         self._promises = {each.id: each for each in found if isinstance(each, Promise)}
