@@ -4,5 +4,6 @@
 |---|---|
 | `kept` | results that are asked for again |
 | `langgraph` | databases of LangGraph's checkpoints |
+| `agents_sessions` | sessions of the OpenAI Agents SDK, in SQLite |
 | `transcripts` | files of conversations and traces |
 """

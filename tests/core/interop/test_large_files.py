@@ -131,7 +131,7 @@ def test_a_trace_of_too_many_spans_is_shown_in_part_and_says_what_is_left_out(
     path = write_lines(tmp_path / "f.jsonl", trace_lines(20, 1, 20))
     with closing(open_source(path)) as opened:
         (run,) = opened.runs()
-        assert (run.steps, run.metadata["left out"]) == (5, "9 of 20 spans, which stand last in the file")
+        assert (run.steps, run.incomplete) == (5, "left out are 9 of 20 spans, which stand last in the file")
         assert "9 of 20 spans" in opened.verify()[0].what
 
 
@@ -169,4 +169,16 @@ def test_a_file_of_a_gigabyte_and_more_is_refused_without_being_read(tmp_path: P
         file.write(b'{"role": "user"}\n')
         file.truncate((1 << 30) + 1)  # sparse: it takes no room
     with pytest.raises(StoreUnreadable, match="1024 MB"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("as_lines", [True, False])
+def test_a_small_file_of_very_many_messages_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, as_lines: bool
+) -> None:
+    monkeypatch.setattr(document, "MOST_OBJECTS", 50)
+    said = [{"role": "user", "content": "Hi."}] * 51
+    path = tmp_path / "f.jsonl"
+    path.write_text("\n".join(map(json.dumps, said)) if as_lines else json.dumps(said))
+    with pytest.raises(StoreUnreadable, match="50 entries"):
         open_source(path)

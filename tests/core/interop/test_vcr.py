@@ -16,7 +16,7 @@ from tests.core.conformance.reading import check_source
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import NotAStore, StoreUnreadable
-from agent_tt.interop.transcripts import yaml_text
+from agent_tt.interop.transcripts import vcr, yaml_text
 from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 from agent_tt.sources import open_source
 
@@ -124,6 +124,16 @@ def test_an_answer_that_is_an_error_is_one_and_says_nothing(tmp_path: Path) -> N
         assert (call.status, call.error.message) == ("error", "404 no such model")
         assert call.result["status"] == 404
         assert source.state("test_sum", 1) == {"messages": [ASKED]}
+
+
+def test_an_answer_that_unpacks_to_too_much_stays_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vcr, "MOST_VALUE_BYTES", 100_000)
+    packed = gzip.compress(answer(SAID) + b" " * 1_000_000)
+    whole = exchange([ASKED], {"string": packed}, **{"Content-Encoding": "gzip"})
+    with closing(open_source(written(tmp_path, {"interactions": [whole]}))) as source:
+        (call,) = source.calls("test_sum", 1)
+        assert call.result["body"] == encode(packed)
+        check_source(source)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `phoenix` | spans that Phoenix exports |
 | `inspect_ai` | logs of Inspect |
 | `openai_agents` | states of runs and traces of the OpenAI Agents SDK |
+| `agentrr` | logs of agentrr |
 | `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
 | `codex` | sessions of the Codex CLI |

@@ -39,6 +39,12 @@ MOST_VALUE_BYTES: Final = 24 << 20
 MOST_BYTES: Final = 48 << 20
 """Of a larger file no format is given lines: a conversation is kept in memory, which is to stay below 300 MB."""
 
+MOST_OBJECTS: Final = 100_000
+"""Of more of them, however small, no format is given a value or lines: as runs each takes up to 2 kB of memory."""
+
+_FEW: Final = 30
+"""Objects up to which a line counts as one, which an entry of a session is made of."""
+
 MOST_PARTED_BYTES: Final = 1 << 30
 """A larger file is refused, also one whose runs are read one by one."""
 
@@ -157,17 +163,19 @@ def _yaml(file: PieceFile) -> Document:
 
 
 def _json(file: PieceFile) -> Document | None:
-    if file.size > min(MOST_VALUE_BYTES, MOST_BYTES):
-        if _has_lines(file):
-            return _lines(file)
-        pieces, flaw = cut(file)
-        return Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
-    body = file.read(0, file.size)
-    try:
-        return Document(file.path, parse_json(body.removeprefix(BOM)))
-    except orjson.JSONDecodeError:
+    if file.size <= min(MOST_VALUE_BYTES, MOST_BYTES):
+        body = file.read(0, file.size)
+        if body.count(b"{") <= MOST_OBJECTS:
+            try:
+                return Document(file.path, parse_json(body.removeprefix(BOM)))
+            except orjson.JSONDecodeError:
+                del body
+                return _lines(file)
         del body
+    if _has_lines(file):
         return _lines(file)
+    pieces, flaw = cut(file)
+    return Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
 
 
 def _unpacked(path: Path) -> tuple[PieceFile, str]:
@@ -194,10 +202,11 @@ def _unpacked(path: Path) -> tuple[PieceFile, str]:
         ) from error
 
 
-def too_large(path: Path, size: int, most: int) -> StoreUnreadable:
+def too_large(path: Path, size: int, most: int = MOST_BYTES) -> StoreUnreadable:
     """Say that a file is too large."""
+    entries = "" if most == MOST_PARTED_BYTES else f" and {MOST_OBJECTS:,} entries"
     return StoreUnreadable(
-        f"{path} is too large to be read: {size >> 20} MB, and {most >> 20} MB are the most",
+        f"{path} is too large to be read: {size >> 20} MB, and {most >> 20} MB{entries} are the most",
         hint="Take the sessions that matter out of it, into files of their own.",
     )
 
@@ -218,10 +227,12 @@ def flaw_of(path: Path) -> str:
 
 
 def _has_lines(file: PieceFile) -> bool:
-    """Whether one of the first lines is an object."""
+    """Whether one of the first lines is an object, and not all of the file."""
     tried = 0
-    for _, raw in file.lines(MOST_VALUE_BYTES):
+    for start, raw in file.lines(MOST_VALUE_BYTES):
         plain = raw.strip(BLANK)
+        if start + len(raw) == file.size:
+            break
         if plain and _object(plain) == "":
             return True
         tried += bool(plain)
@@ -231,13 +242,15 @@ def _has_lines(file: PieceFile) -> bool:
 
 
 def _lines(file: PieceFile) -> Document | None:
-    is_parted, flaws = file.size > MOST_BYTES, list[Flaw]()
+    is_parted, flaws, objects = file.size > MOST_BYTES, list[Flaw](), 0
     lines = Lines(file) if is_parted else Lines(file, _KEPT_BYTES)
     raw, last = b"", 0
     for number, (start, raw) in enumerate(file.lines(MOST_VALUE_BYTES), 1):
         plain = raw.strip(BLANK)
         if not plain:
             continue
+        objects += max(plain.count(b"{") - _FEW, 1)
+        is_parted = is_parted or objects > MOST_OBJECTS
         if len(raw) > MOST_VALUE_BYTES:
             flaw = f"it is longer than {MOST_VALUE_BYTES >> 20} MB"
         elif is_parted and plain[:1] == b"{" and raw.endswith(b"\n"):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, cast
 from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
 from agent_tt.interop.transcripts.transcript import Promise
 from agent_tt.model import ErrorInfo
+from agent_tt.model.facts import RunFacts
 from agent_tt.providers.loose import amount, count, dicts, items, mapping, text
 from agent_tt.providers.prices import cost_of
 from agent_tt.providers.shapes import ModelAnswer, Tokens
@@ -190,7 +191,7 @@ def _told(trace: _Trace, requests: _Requests) -> Transcript:
     told = tell_trace(trace.id or _NAMELESS, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry")
     if len(trace.places) > _MOST_SPANS:
         left = f"{len(trace.places) - _MOST_SPANS:,} of {len(trace.places):,} spans, which stand last in the file"
-        told.metadata["left out"] = left
+        told.metadata |= RunFacts.left_out.entry(left)
         told.flaws.append((len(told.steps), f"too large to be shown whole: left out are {left}"))
     return told
 

@@ -6,14 +6,14 @@ import copy
 import hashlib
 import threading
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
 from agent_tt.interop.kept import Kept
-from agent_tt.interop.transcripts.document import MOST_BYTES, could_be_document, read_document, too_large
+from agent_tt.interop.transcripts.document import could_be_document, read_document, too_large
 from agent_tt.interop.transcripts.kept_list import beginning_of, identity_of, keep_list, kept_list
 from agent_tt.interop.transcripts.telling import strongest
 from agent_tt.interop.transcripts.transcript import Promise, Transcript
@@ -24,7 +24,7 @@ from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Wire
@@ -51,7 +51,7 @@ def _accepted(found: object) -> Format:
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
     "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
-    "mini_swe_agent", "openhands", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
+    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
@@ -113,19 +113,29 @@ class _Told:
         return sum_token(len(parts), sum(parts))
 
 
+Found: TypeAlias = "Callable[[FilePath], tuple[Document | None, Sequence[Transcript | Promise] | None]]"
+"""Reads a file, and the runs in it."""
+
+
+def _found_in(path: FilePath) -> tuple[Document | None, Sequence[Transcript | Promise] | None]:
+    document = read_document(path)
+    return document, None if document is None else read_transcripts(document)
+
+
 class _Contents:
     """What a file held at one moment; where its list was kept, it is read once more than that is asked for.
 
     Args:
         path: the file.
         before: what it held before. If it only grew, promised runs that nothing was added to are not told again.
+        found: what reads it, where no format does; its list is not kept then.
 
     Attributes:
         ids: of its runs, the one that began last first.
     """
 
-    def __init__(self, path: FilePath, before: _Contents | None = None) -> None:
-        self._path = path
+    def __init__(self, path: FilePath, before: _Contents | None = None, found: Found | None = None) -> None:
+        self._path, self._found = path, found or _found_in
         self.stamp = _stamp(path)
         self._identity, self._beginning = identity_of(path), beginning_of(path)
         self._runs: dict[str, Run] = {}
@@ -134,13 +144,13 @@ class _Contents:
         self._told: Kept[_Told] = Kept(_STEPS_KEPT, lambda told: len(told.steps))
         self._latest: _Told | None = None
         self._flaws: tuple[str, ...] = ()
-        kept = kept_list(path, self._identity)
+        kept = kept_list(path, self._identity) if found is None else None
         self._is_kept = self._is_unread = kept is not None
         self._runs = {run.id: run for run in kept or ()}
         self.ids = [*self._runs]
         if not self._is_unread:
             self._read(before)
-            self._is_kept = before is not None  # what grows is another file by the next time
+            self._is_kept = before is not None or found is not None  # what grows is another file by the next time
 
     @property
     def flaws(self) -> tuple[str, ...]:
@@ -182,11 +192,10 @@ class _Contents:
 
     def _read(self, before: _Contents | None = None) -> None:
         self._is_unread = False
-        document = read_document(self._path)
-        found = read_transcripts(document) if document is not None else None
+        document, found = self._found(self._path)
         if document is None or not found:
             if document is not None and document.is_large:
-                raise too_large(self._path, self._path.stat().st_size, MOST_BYTES)
+                raise too_large(self._path, self.stamp[1])
             self.ids = []
             return
         self._promises = {each.id: each for each in found if isinstance(each, Promise)}
@@ -207,11 +216,13 @@ class TranscriptSource(RunSource):
 
     Args:
         path: the file.
-        contents: what it holds.
+        contents: what it holds; read now where it is not given.
+        found: what reads it, where no format does.
     """
 
-    def __init__(self, path: FilePath, contents: _Contents) -> None:
-        self._path = path
+    def __init__(self, path: FilePath, contents: _Contents | None = None, found: Found | None = None) -> None:
+        self._path, self._found = path, found
+        contents = contents or _Contents(path, found=found)
         self._lock = threading.RLock()
         self._known, self._stamp = contents, contents.stamp
         self._version = 0
@@ -378,7 +389,8 @@ class TranscriptSource(RunSource):
         if version != self._read:
             self._read = version
             self._is_lost = True
-            contents = _Contents(self._path, self._known) if self._path.exists() else None
+            before = self._known if self._found is None else None
+            contents = _Contents(self._path, before, self._found) if self._path.exists() else None
             if contents is not None and contents.ids:
                 self._known, self._is_lost = contents, False
         return self._known

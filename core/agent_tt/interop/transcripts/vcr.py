@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 import json
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt.interop.transcripts.compressed import is_compressed, unpack
+from agent_tt.interop.transcripts.document import MOST_VALUE_BYTES
 from agent_tt.interop.transcripts.spans import ModelWork, Span, TraceTelling
 from agent_tt.interop.transcripts.telling import micros, wire
 from agent_tt.interop.transcripts.transcript import ToldCall
@@ -35,6 +38,9 @@ __all__ = ["read_vcr"]
 
 _LISTS: Final = "interactions", "http_interactions"
 _ENCODING: Final = "content-encoding"
+_KIND: Final = "content-type"
+_MOST_DEFLATED: Final = MOST_VALUE_BYTES // 1032
+"""Bytes that never unpack to more than may be read: deflate makes of one at most 1,032."""
 
 
 def read_vcr(document: Document) -> Sequence[Transcript] | None:
@@ -57,17 +63,16 @@ def _tell(telling: TraceTelling, request: dict[str, Json], response: dict[str, J
     asked_with, answered_with = _headers(request), _headers(response)
     status = response.get("status")
     code = count(mapping(status).get("code") if isinstance(status, dict) else status) or 0
-    if decoded(came, header(answered_with, _ENCODING)) is None:  # it was stored unpacked, with its header
-        answered_with.pop(_ENCODING, None)
+    sent, came = _plain(sent, asked_with), _plain(came, answered_with)
     args = {"method": method, "url": url, "headers": encode(asked_with), "body": _shown(sent, asked_with)}
     result: Wire = {"status": code, "headers": encode(answered_with), "body": _shown(came, answered_with)}
-    call = recognise(method, url, asked_with, sent)
+    call = recognise(method, url, {}, sent)
     name = f"{method} {_place(url)}"
     if call is None:
         step = telling.teller.main.step(name, at_us)
         step.calls.append(ToldCall("http", name, args=args, result=result, ended_us=at_us))
         return
-    answer = read_answer(call, code, answered_with, came)
+    answer = read_answer(call, code, {_KIND: answered_with.get(_KIND, "")}, came)
     said = [mapping(turn) for turn in answer.turns]
     telling.teller.main.beside = {
         key: wire(value) for key, value in call.conversation.items() if key != call.turns or not _listed(call)
@@ -113,12 +118,21 @@ def _unpacked(packed: str) -> bytes:
         return b""
 
 
-def _shown(body: bytes, headers: dict[str, str]) -> Wire:
+def _plain(body: bytes, headers: dict[str, str]) -> bytes:
+    """A body without its content encodings; as it is where it was stored without them, or holds too much."""
+    if is_compressed(body):
+        into = io.BytesIO()
+        flaw = unpack(io.BufferedReader(io.BytesIO(body)), into, MOST_VALUE_BYTES)
+        return body if flaw or into.tell() > MOST_VALUE_BYTES else into.getvalue()
+    found = decoded(body, header(headers, _ENCODING)) if len(body) <= _MOST_DEFLATED else None
+    return body if found is None else found
+
+
+def _shown(plain: bytes, headers: dict[str, str]) -> Wire:
     """A body as our recordings show it: JSON, the pieces of a stream, text, or else bytes; None of none."""
-    plain = decoded(body, header(headers, _ENCODING))
-    if not body or plain is None:
-        return encode(body) if body else None
-    kind = header(headers, "content-type")
+    if not plain:
+        return None
+    kind = header(headers, _KIND)
     if kind.endswith(("event-stream", "eventstream")):
         pieces = pieces_of(plain, kind)
         if pieces.values:
