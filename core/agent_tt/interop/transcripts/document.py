@@ -80,8 +80,12 @@ class Document:
     @property
     def seen_flaws(self) -> tuple[Flaw, ...]:
         """All that cannot be read; of parts as far as they were."""
-        broken = self.parts.broken if self.parts else ()
-        more = [Flaw(number, "it is no JSON object") for number in broken]
+        if not self.parts:
+            return self.flaws
+        if self.parts.are_cut:
+            of = f"of its {len(self.parts)} pieces"
+            return *(Flaw(0, f"piece {number} {of} is no JSON") for number in sorted(self.parts.broken)), *self.flaws
+        more = [Flaw(number, "it is no JSON object") for number in self.parts.broken]
         return tuple(sorted([*self.flaws, *more], key=lambda flaw: flaw.line))
 
 

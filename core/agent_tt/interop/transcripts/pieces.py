@@ -101,9 +101,11 @@ class Lines(Sequence[Line]):
 
     Attributes:
         broken: the numbers of those that were asked for and are no object, or not any more; those read as empty ones.
+        are_cut: whether they are pieces of one value.
     """
 
-    def __init__(self, file: PieceFile, kept: int = _KEPT_BYTES) -> None:
+    def __init__(self, file: PieceFile, kept: int = _KEPT_BYTES, *, are_cut: bool = False) -> None:
+        self.are_cut = are_cut
         self.broken: set[int] = set()
         self._file = file
         self._values: Kept[tuple[int, dict[str, Json]]] = Kept(kept, lambda kept: kept[0])
@@ -178,7 +180,7 @@ class _Cutter:
     """Reads on through a file, a window at a time. Bytes are read as Latin 1, so that places are theirs."""
 
     def __init__(self, file: PieceFile) -> None:
-        self.pieces = Lines(file)
+        self.pieces = Lines(file, are_cut=True)
         self._file = file
         self._decoder = json.JSONDecoder(parse_int=len, parse_float=len, strict=False)
         self._text, self._base = "", 0
