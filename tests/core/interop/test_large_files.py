@@ -135,9 +135,9 @@ def test_a_trace_of_too_many_spans_is_shown_in_part_and_says_what_is_left_out(
         assert "9 of 20 spans" in opened.verify()[0].what
 
 
-@pytest.mark.parametrize("cut", [None, -40], ids=["whole", "broken off"])
-def test_one_large_value_is_read_in_pieces_and_says_where_it_breaks_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int | None
+@pytest.mark.parametrize("damage", ["", "broken off", "no text"])
+def test_one_large_value_is_read_in_pieces_and_says_what_of_it_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     monkeypatch.setattr(document, "MOST_VALUE_BYTES", 1000)
     monkeypatch.setattr(pieces, "_LARGEST", 4000)
@@ -145,13 +145,18 @@ def test_one_large_value_is_read_in_pieces_and_says_where_it_breaks_off(
     monkeypatch.setattr(pieces, "_BATCH", 2000)
     requests = [line["resourceSpans"][0] for line in trace_lines(60, 6, 30)]
     path = tmp_path / "f.json"
-    path.write_text(json.dumps({"resourceSpans": requests}, indent=1)[:cut])
+    whole = json.dumps({"resourceSpans": requests}, indent=1).encode()
+    whole = whole[:-40] if damage == "broken off" else whole
+    path.write_bytes(whole.replace(b"search", b"\xff", 1) if damage == "no text" else whole)
     with closing(open_source(path)) as opened:
         runs = opened.runs()
         said = [problem.what for problem in opened.verify()]
+    if damage == "no text":
+        assert said == ["piece 2 of its 60 pieces is no JSON"]
+        return
     assert [run.steps for run in runs] == [5] * 6
     assert {run.origin["system"] for run in runs} == {"OpenTelemetry, desk"}
-    assert said == ([] if cut is None else ["it breaks off"])
+    assert said == (["it breaks off"] if damage else [])
 
 
 def test_a_line_in_the_middle_that_is_no_json_is_named_in_every_format(tmp_path: Path) -> None:

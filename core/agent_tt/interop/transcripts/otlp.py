@@ -191,7 +191,7 @@ def _told(trace: _Trace, requests: _Requests) -> Transcript:
     told = tell_trace(trace.id or _NAMELESS, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry")
     if len(trace.places) > _MOST_SPANS:
         left = f"{len(trace.places) - _MOST_SPANS:,} of {len(trace.places):,} spans, which stand last in the file"
-        told.metadata |= RunFacts.left_out.entry(left)
+        told.metadata |= RunFacts.parts_left_out.entry(left)
         told.flaws.append((len(told.steps), f"too large to be shown whole: left out are {left}"))
     return told
 

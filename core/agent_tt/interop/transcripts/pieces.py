@@ -122,11 +122,13 @@ class Lines(Sequence[Line]):
     Attributes:
         broken: the numbers of those that were asked for and are no object, or not any more; those read as empty ones.
         is_json: whether the file is of JSON, and of another format only where it is too large for that.
+        are_cut: whether they are pieces of one value.
     """
 
     is_json: ClassVar[bool] = True
 
-    def __init__(self, file: PieceFile, kept: int = _KEPT_BYTES) -> None:
+    def __init__(self, file: PieceFile, kept: int = _KEPT_BYTES, *, are_cut: bool = False) -> None:
+        self.are_cut = are_cut
         self.broken: set[int] = set()
         self._file = file
         self._values: Kept[tuple[int, dict[str, Json]]] = Kept(kept, lambda kept: kept[0])
@@ -162,7 +164,9 @@ class Lines(Sequence[Line]):
 
     @property
     def flaws(self) -> list[tuple[int, str]]:
-        """What is wrong with those in `broken`: the number of the line, and words."""
+        """What is wrong with those in `broken`: the number of the line, 0 where they are no lines, and words."""
+        if self.are_cut:
+            return [(0, f"piece {number} of its {len(self)} pieces is no JSON") for number in sorted(self.broken)]
         return [(number, "it is no JSON object") for number in self.broken]
 
     def _parsed(self, at: int) -> tuple[int, dict[str, Json]]:
@@ -206,7 +210,7 @@ class _Cutter:
     """Reads on through a file, a window at a time. Bytes are read as Latin 1, so that places are theirs."""
 
     def __init__(self, file: PieceFile) -> None:
-        self.pieces = Lines(file)
+        self.pieces = Lines(file, are_cut=True)
         self._file = file
         self._decoder = json.JSONDecoder(parse_int=len, parse_float=len, strict=False)
         self._text, self._base = "", 0

@@ -132,19 +132,21 @@ class _Contents:
 
     Attributes:
         ids: of its runs, the one that began last first.
+        identity: what tells the file from what it was before.
+        stamp: what it looked like from outside.
     """
 
     def __init__(self, path: FilePath, before: _Contents | None = None, found: Found | None = None) -> None:
         self._path, self._found = path, found or _found_in
         self.stamp = _stamp(path)
-        self._identity, self._beginning = identity_of(path), beginning_of(path)
+        self.identity, self._beginning = identity_of(path), beginning_of(path)
         self._runs: dict[str, Run] = {}
         self._whole: dict[str, _Told] = {}
         self._promises: dict[str, Promise] = {}
         self._told: Kept[_Told] = Kept(_STEPS_KEPT, lambda told: len(told.steps))
         self._latest: _Told | None = None
         self._flaws: tuple[str, ...] = ()
-        kept = kept_list(path, self._identity) if found is None else None
+        kept = kept_list(path, self.identity) if found is None else None
         self._is_kept = self._is_unread = kept is not None
         self._runs = {run.id: run for run in kept or ()}
         self.ids = [*self._runs]
@@ -184,11 +186,12 @@ class _Contents:
         same = [now.id for now, old in known if old and (now.began_us, now.size) == (old.began_us, old.size)]
         return {run_id: self._runs[run_id] for run_id in same if run_id in self._runs}
 
-    def keep(self) -> None:
-        """Keep the list for the next time, if all of it is known."""
-        if not self._is_kept and len(self._runs) == len(self.ids):
-            self._is_kept = True
-            keep_list(self._path, self._identity, [self._runs[run_id] for run_id in self.ids])
+    def to_keep(self) -> list[Run]:
+        """The list, once: when all of it is known, and is not kept yet; else nothing."""
+        if self._is_kept or len(self._runs) < len(self.ids):
+            return []
+        self._is_kept = True
+        return [self._runs[run_id] for run_id in self.ids]
 
     def _read(self, before: _Contents | None = None) -> None:
         self._is_unread = False
@@ -269,7 +272,9 @@ class TranscriptSource(RunSource):
             with self._lock:  # for one at a time: of a large file others need not wait for all
                 found.append(contents.run(run_id))
         with self._lock:
-            contents.keep()
+            listed = contents.to_keep()
+        if listed:
+            keep_list(self._path, contents.identity, listed)
         return found
 
     def step_count(self, run_id: str) -> int:

@@ -312,7 +312,7 @@ class RunFacts(Facts):
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
     title = Fact(TEXT, "of a run in another program's file of messages: its title there")
-    left_out = Fact(TEXT, "of a run in another program's file: what of it is not shown, being too much")
+    parts_left_out = Fact(TEXT, "of a run in another program's file: what of it is not shown, being too much")
     golden_result = Fact(
         record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
     )
