@@ -408,6 +408,15 @@ def _signature(told: _Told, call: ToldCall) -> str:
     return hashlib.blake2b(tlv([call.kind, call.name, asked]), digest_size=DIGEST_SIZE).hexdigest()
 
 
+def _facts_of(step: ToldStep) -> dict[str, Wire]:
+    facts: dict[str, Wire] = {}
+    if step.raw:
+        StepFacts.raw_entries.put(facts, step.raw)
+    if step.usage.unpriced:
+        StepFacts.unpriced.put(facts, step.usage.unpriced)
+    return facts
+
+
 def _told(path: FilePath, transcript: Transcript) -> _Told:
     numbers = {id(step): number for number, step in enumerate(transcript.steps, 1)}
     parent, shared = transcript.fork or (None, 0)
@@ -438,7 +447,7 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
                 inherited=number <= shared,
                 decision=step.decision,
                 calls=len(step.calls),
-                extra=StepFacts.raw_entries.entry(step.raw) if step.raw else {},
+                extra=_facts_of(step),
             )
         )
     usage = transcript.usage or usage
