@@ -118,6 +118,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test searches by an index in the cache folder of whoever runs the tests, nor by another test's."""
     # Not the test's own `monkeypatch`, which would then be undone after what other fixtures look at in the end.
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENT_TT_SESSIONS", "off")  # those of whoever runs the tests are none of their business
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))
         yield
 

@@ -12,6 +12,7 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `open_source` | open a store, or another system's database, to read |
 | `replay` | run a recorded agent again offline, with every call answered from its recording |
 | `fork` | run a recorded agent again from one of its steps, with changes |
+| `send_spans` | send runs as spans of OpenTelemetry, while they go on |
 | `sweep` | fork a run with every combination of some values, and see what came out |
 | `resume` | go on with a run that crashed or was interrupted |
 | `compare` | align two runs and say where they part |
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing import compare, compare_many
     from agent_tt.errors import AgentTTError, ToolDenied
     from agent_tt.forking.entry.executors import executor
+    from agent_tt.interop.opentelemetry.live import send_spans
     from agent_tt.launching.tools.outside_tools import register
     from agent_tt.patching import patched
     from agent_tt.querying import blame, find, find_steps
@@ -75,6 +77,7 @@ __all__ = [
     "register",
     "replay",
     "resume",
+    "send_spans",
     "sweep",
     "tool",
 ]
@@ -99,6 +102,7 @@ _HOMES = {
     "register": "agent_tt.launching.tools.outside_tools",
     "replay": "agent_tt.rerunning.faces",
     "resume": "agent_tt.rerunning.faces",
+    "send_spans": "agent_tt.interop.opentelemetry.live",
     "sweep": "agent_tt.sweeping",
     "tool": "agent_tt.recording.tools",
 }

@@ -17,11 +17,12 @@
 | `retention` | a table: which runs `agent-tt prune` lets go; see `agent_tt.model.retention` |
 | `sampling` | a table: which runs are kept when they are over; see `agent_tt.model.sampling` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
+| `sessions` | `true` or `false`: whether sessions of coding agents are looked for; see `agent_tt.found.places` |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
-`AGENT_TT_SEARCH_INDEX`, which is `on` or `off`) is stronger than the project, and that is stronger than the user's
-file; options of a command are stronger than all of them. Nothing is ever created by reading. The words of a policy are
-read where a fork is planned.
+`AGENT_TT_SEARCH_INDEX` and `AGENT_TT_SESSIONS`, which are `on` or `off`) is stronger than the project, and that is
+stronger than the user's file; options of a command are stronger than all of them. Nothing is ever created by reading.
+The words of a policy are read where a fork is planned.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling"),
+    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling", "sessions"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -105,6 +106,7 @@ class Config:
             `agent_tt.model.retention`.
         sampling: Which runs are kept: as `retention`; see `agent_tt.model.sampling`.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
+        sessions: Whether sessions of coding agents are looked for; None where nobody said, which is yes.
     """
 
     store: Path | None = None
@@ -122,6 +124,7 @@ class Config:
     retention: Mapping[str, str | int] = field(default_factory=dict)
     sampling: Mapping[str, str | float] = field(default_factory=dict)
     search_index: bool | None = None
+    sessions: bool | None = None
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -182,6 +185,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         retention={**weak.retention, **strong.retention},
         sampling={**weak.sampling, **strong.sampling},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
+        sessions=weak.sessions if strong.sessions is None else strong.sessions,
     )
 
 
@@ -221,15 +225,17 @@ def _environment_config(env: Mapping[str, str]) -> Config:
         glyphs=_glyphs(glyphs, "AGENT_TT_GLYPHS") if glyphs else None,
         effects=_environment_effects(env.get(EFFECTS_VARIABLE)),
         policies=_environment_policy(env.get(_POLICY_VARIABLE)),
-        search_index=_switch(env.get("AGENT_TT_SEARCH_INDEX")),
+        search_index=_switch(env, "AGENT_TT_SEARCH_INDEX"),
+        sessions=_switch(env, "AGENT_TT_SESSIONS"),
     )
 
 
-def _switch(word: str | None) -> bool | None:
+def _switch(env: Mapping[str, str], variable: str) -> bool | None:
+    word = env.get(variable)
     if not word:
         return None
     if word not in ("on", "off"):
-        raise UsageError(f"AGENT_TT_SEARCH_INDEX cannot be {word!r}", hint="Use on or off.")
+        raise UsageError(f"{variable} cannot be {word!r}", hint="Use on or off.")
     return word == "on"
 
 
@@ -297,6 +303,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         retention=_checked(table["retention"], f"{path}: retention", _retention) if "retention" in table else {},
         sampling=_checked(table["sampling"], f"{path}: sampling", _sampling) if "sampling" in table else {},
         search_index=_truth(table, "search_index", path),
+        sessions=_truth(table, "sessions", path),
     )
 
 

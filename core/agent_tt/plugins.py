@@ -5,7 +5,8 @@
 hello = "agent_tt_hello:Hello"
 ```
 
-The groups are `agent_tt.sources`, `agent_tt.providers`, `agent_tt.frameworks` and `agent_tt.executors`. Ours come in
+The groups are `agent_tt.sources`, `agent_tt.formats`, `agent_tt.providers`, `agent_tt.frameworks`, `agent_tt.executors`
+and `agent_tt.exports`. Ours come in
 the same way: our own `pyproject.toml` declares them, and the code that uses a group has the same rows, so that ours are
 used without a look at what is installed. A test compares the two.
 
@@ -46,7 +47,7 @@ class Plugin:
     """One entry point of an installed package.
 
     Attributes:
-        group: `agent_tt.sources`, `agent_tt.providers`, `agent_tt.frameworks` or `agent_tt.executors`.
+        group: one of those above, `agent_tt.sources`.
         name: its name in the group.
         value: where it is: `module:attribute`.
         package: the package that brings it.

@@ -65,7 +65,9 @@ def _accepted(found: object) -> Detector:
 SOURCES: Final = Plugins[Detector](
     "agent_tt.sources",
     {
+        "bundle": "agent_tt.interop.bundle.source:detect_bundle",
         "langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect",
+        "agents_sessions": "agent_tt.interop.agents_sessions:AgentsSessions.detect",
         "transcripts": "agent_tt.interop.transcripts.source:TranscriptSource.detect",
     },
     _accepted,

@@ -16,6 +16,7 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt import plugins
 from agent_tt.errors import NotAStore, StoreUnreadable
+from agent_tt.exporting.formats import EXPORTS
 from agent_tt.forking.entry.executors import EXECUTORS
 from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.plugins import PluginFailed, Plugins, told_elsewhere
@@ -36,7 +37,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
-    for group in (SOURCES, PROVIDERS, ADAPTERS, EXECUTORS):
+    for group in (SOURCES, PROVIDERS, ADAPTERS, EXECUTORS, EXPORTS):
         for name, empty in (("_loaded", {}), ("_told", set()), ("_looked_in", [])):
             monkeypatch.setattr(group, name, empty)
         monkeypatch.setattr(group, "_ours", ())
@@ -52,7 +53,7 @@ def problems(group: Plugins[object]) -> dict[str, str]:
     return {plugin.name: problem for plugin, problem in group.look() if problem}
 
 
-@pytest.mark.parametrize("group", [SOURCES, PROVIDERS, ADAPTERS, EXECUTORS], ids=lambda group: group.group)
+@pytest.mark.parametrize("group", [SOURCES, PROVIDERS, ADAPTERS, EXECUTORS, EXPORTS], ids=lambda group: group.group)
 def test_ours_are_declared_as_those_of_others_are(group: Plugins[object]) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     ours = {plugin.name: plugin.value for plugin, _ in group.look() if plugin.package == "agent-tt"}

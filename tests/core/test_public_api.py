@@ -46,11 +46,12 @@ def test_the_public_names_are_exactly_these():
         "register",
         "replay",
         "resume",
+        "send_spans",
         "sweep",
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 22
+    assert len(agent_tt.__all__) == 23
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

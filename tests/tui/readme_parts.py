@@ -16,11 +16,13 @@ from tests.benchmarks import frameworks
 from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
+from agent_tt.exporting.formats import EXPORTS
 from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.interop.transcripts.source import FORMATS
 from agent_tt.providers.reading import PROVIDERS
 from agent_tt.sources import SOURCES
 from agent_tt.store.views import FUNCTIONS, VIEWS
+from agent_tt_tui.cli.keeping import exporting  # noqa: F401  which adds the picture to the formats
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Command, Context, display_key
 from agent_tt_tui.glyphs import UNICODE
@@ -32,6 +34,7 @@ from agent_tt_tui.keymaps import (
     DEBUGGER,
     EDIT,
     FIND,
+    FIRST,
     FORK,
     KEEP,
     LIST,
@@ -62,6 +65,7 @@ _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Debugger", DEBUGGER),
     ("Find", FIND),
     ("Blame", BLAME),
+    ("First page", FIRST),
     ("Runs", RUNS),
     ("About", ABOUT),
     ("Edit", EDIT),
@@ -130,11 +134,19 @@ def framework_table() -> str:
     return "| framework | recorded without a flag |\n|---|---|\n" + "".join(rows)
 
 
+def export_table() -> str:
+    """The formats of `agent-tt export`."""
+    found = [(name, export) for name, export in EXPORTS.all() if type(export).__module__.startswith("agent_tt")]
+    rows = [f"| `--{name}` | `{' '.join(export.SUFFIXES)}` | {export.HELP} |" for name, export in found]
+    return "\n".join(["| option | files | what it writes |", "|---|---|---|", *rows]) + "\n"
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "commands": command_table,
     "keys": key_table,
     "views": view_tables,
     "frameworks": framework_table,
+    "exports": export_table,
     "format-file": file_table,
     "format-words": words,
     "format-tables": column_tables,
@@ -160,8 +172,8 @@ def marked(name: str) -> re.Pattern[str]:
 
 
 def with_entry_points(text: str) -> str:
-    """The project file with the rows of our own sources, formats, providers and adapters brought up to date."""
-    for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS):
+    """The project file with the rows of our own brought up to date."""
+    for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS, EXPORTS):
         names = {plugin.name: plugin.value for plugin, _ in group.look() if plugin.package == "agent-tt"}
         rows = [f'{json.dumps(name) if "." in name else name} = "{value}"\n' for name, value in names.items()]
         header = re.escape(f'[project.entry-points."{group.group}"]\n')

@@ -6,13 +6,12 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
+from agent_tt_tui.picture import svg_of
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.app import App
-
-FONT = "DejaVu Sans Mono"
-"""Stands in for the web font that Textual's SVG names and that a converter cannot fetch."""
 
 
 def save_svg(app: App[object], path: Path) -> Path:
@@ -22,8 +21,7 @@ def save_svg(app: App[object], path: Path) -> Path:
         app: A running app.
         path: Where to, ending in `.svg`; its folder must exist.
     """
-    svg = app.export_screenshot(title="agent-tt").replace("Fira Code", FONT)
-    path.write_text(svg, encoding="utf-8")
+    path.write_text(svg_of(app), encoding="utf-8")
     return path
 
 

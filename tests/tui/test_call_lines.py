@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.model import Call, ErrorInfo, Run, Step
+from agent_tt.providers.chat import Asked, Message, conversation_in, message_of
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.viewmodel.calls.callview import CallContext, call_lines, error_lines
-from agent_tt_tui.viewmodel.calls.messages import Asked, Message, conversation_in, message_of
 from agent_tt_tui.widgets.debugger.call_view import CallView
 
 if TYPE_CHECKING:

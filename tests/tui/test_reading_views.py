@@ -1,10 +1,10 @@
 """The rows of conversations, calls and raw text, without a terminal."""
 
 from agent_tt.model import AgentCode, Call, ErrorInfo, Run, Step
+from agent_tt.providers.chat import conversation_in, message_of
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.viewmodel.calls.callview import CallContext, call_lines
 from agent_tt_tui.viewmodel.calls.conversation import conversation_lines, turns_of
-from agent_tt_tui.viewmodel.calls.messages import conversation_in, message_of
 from agent_tt_tui.viewmodel.calls.source_excerpt import read_excerpt
 from agent_tt_tui.viewmodel.values.highlight import highlighted
 from agent_tt_tui.viewmodel.values.pieces import wrap

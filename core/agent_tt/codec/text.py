@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["describe", "parse_value", "pretty", "summary"]
+__all__ = ["describe", "parse_value", "pretty", "printable", "summary"]
 
 _SIZED: Final = frozenset({"deque", "dict", "frozenset", "set", "tuple"})
 _OF_A_CLASS: Final = frozenset({"dataclass", "enum", "exception", "made", "namedtuple", "pydantic", "sub"})
@@ -46,7 +46,7 @@ def describe(wire: Wire) -> str:
     if kind in ("ndarray", "npscalar"):
         shape = wire.get("shape")
         return f"ndarray {'×'.join(map(str, shape))}".rstrip() if isinstance(shape, list) else dtype_name(wire)
-    return _printable(str(wire.get("flavour", kind)))[:40]
+    return printable(str(wire.get("flavour", kind)))[:40]
 
 
 def summary(wire: Wire, limit: int = 80) -> str:
@@ -67,7 +67,7 @@ def pretty(wire: Wire) -> str:
         text = orjson.dumps(wire, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # nested deeper than orjson goes
         text = json.dumps(wire, indent=2, ensure_ascii=False)
-    return _printable(text)
+    return printable(text)
 
 
 def _pieces(wire: Wire, limit: int) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _pieces(wire: Wire, limit: int) -> Iterator[str]:
     elif is_envelope(wire):
         for piece in typed_pieces(wire, limit):
             if isinstance(piece, str):
-                yield _printable(piece[: limit + 1])
+                yield printable(piece[: limit + 1])
             else:
                 yield from _pieces(piece.wire, limit)
     elif isinstance(wire, dict):
@@ -98,11 +98,11 @@ def _pieces(wire: Wire, limit: int) -> Iterator[str]:
 
 
 def _quoted(text: str, limit: int) -> str:
-    return _printable(json.dumps(text[: limit + 1], ensure_ascii=False))
+    return printable(json.dumps(text[: limit + 1], ensure_ascii=False))
 
 
-def _printable(text: str) -> str:
-    r"""The text with what does not print, as JSON writes it: `\u202e`."""
+def printable(text: str) -> str:
+    r"""Write what does not print as JSON writes it: `\u202e`; line ends stay."""
     if text.isascii() and text.isprintable():
         return text
     return _UNUSUAL.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)

@@ -20,8 +20,8 @@ from agent_tt.golden.evidence import Evidence, Leave
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.results import keep_result
 from agent_tt.golden.rule import in_one_line
-from agent_tt.golden.saving import PROGRAM_FACTS
 from agent_tt.model import NewFork, NewRun
+from agent_tt.model.facts.program import PROGRAM_FACTS
 from agent_tt.rerunning.kept_replays import ReplayStopped
 from agent_tt.rerunning.kept_runs import RESULTS, forget_older
 from agent_tt.rerunning.replay import KeptRun, run_replay

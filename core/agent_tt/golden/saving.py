@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.golden.golden_file import Golden, KeptRule, write_golden
 from agent_tt.golden.recording_file import pack_run
-from agent_tt.model.facts import RunFacts
+from agent_tt.model.facts.program import below, program_below
 from agent_tt.replaying.tape.siblings import siblings_of
 from agent_tt.rerunning.replay import from_here
 from agent_tt.store import SqliteStore
@@ -24,17 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["PROGRAM_FACTS", "plan_golden", "save_golden", "unredacted_in"]
-
-PROGRAM_FACTS: Final = (
-    RunFacts.script,
-    RunFacts.module,
-    RunFacts.arguments,
-    RunFacts.command,
-    RunFacts.python_options,
-    RunFacts.calls,
-)
-"""What the metadata of a run says of the program that ran; in a golden the text file says it."""
+__all__ = ["plan_golden", "save_golden", "unredacted_in"]
 
 SUFFIX: Final = ".recording.zst"
 
@@ -128,24 +118,12 @@ def unredacted_in(source: RunSource, run: Run) -> str | None:
 def _program(run: Run, folder: Path, agent: str | None) -> dict[str, object]:
     code = run.code
     root = Path(code.root or code.cwd or Path.cwd()).resolve()
-    facts = {fact.key: run.metadata[fact.key] for fact in PROGRAM_FACTS if fact.is_in(run.metadata)}
+    facts = program_below(root, run.metadata)
     if code.entry is None and agent is None and not facts:
         raise UsageError(f"{run.name} names no program: nothing could be run again")
     said: dict[str, object] = {"root": os.path.relpath(root, folder.resolve())}
     if code.cwd and Path(code.cwd).resolve() != root:
         said["folder"] = os.path.relpath(Path(code.cwd).resolve(), root)
     if (entry := code.entry if agent is None else from_here(agent)) is not None:
-        said["agent"] = _from(root, entry)
-    for key, value in facts.items():
-        if isinstance(value, str):
-            said[key] = _from(root, value)
-        elif isinstance(value, list):
-            said[key] = [_from(root, str(each)) for each in value]
-        else:
-            said[key] = value
-    return said
-
-
-def _from(root: Path, text: str) -> str:
-    """A path in the project without the project's own."""
-    return text.removeprefix(f"{root}{os.sep}")
+        said["agent"] = below(root, entry)
+    return said | facts

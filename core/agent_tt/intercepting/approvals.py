@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.decode import decode
 from agent_tt.errors import AgentTTError, NotRebuildable, ToolDenied, UsageError
+from agent_tt.intercepting.held_time import HeldTime
 from agent_tt.model.facts import CallFacts
 from agent_tt.questions import Decision, NewQuestion
 from agent_tt.recording.calls.answers import question_of
@@ -41,8 +42,7 @@ __all__ = ["Approvals", "wait_for_decision"]
 _LOOK_SECONDS: Final = 0.1
 
 _sleep: Final = time.sleep
-_now: Final = time.monotonic
-"""As they were before an agent's clock is replaced."""
+"""As it was before an agent's clock is replaced."""
 
 
 class Approvals(Link):
@@ -50,17 +50,15 @@ class Approvals(Link):
 
     Attributes:
         prepare: called each time before the agent stands still; None: nothing.
+        held: the time for which calls have waited, which is none of the agent's.
     """
 
     place = Place.APPROVALS
 
     def __init__(self, stand_ins: StandIns | None = None) -> None:
         self.prepare: Callable[[], None] | None = None
+        self.held = HeldTime()
         self._stand_ins = stand_ins
-        self._lock = threading.Lock()
-        self._open = 0
-        self._since = 0.0
-        self._seconds = 0.0
 
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Ask about a call that nobody has decided yet; for a coroutine later, so that its event loop goes on."""
@@ -101,39 +99,15 @@ class Approvals(Link):
         """A question that is open while the block lasts; None where the run has just ended."""
         question = about.ask()
         try:
-            with self._holding():
+            if self.prepare is not None:
+                self.prepare()
+            with self.held.counted():
                 yield question
         except BaseException:
             if question is not None:
                 with contextlib.suppress(AgentTTError), store_at_work():  # the agent's own exception goes on its way
                     question.withdraw()
             raise
-
-    # ------------------------------------------------------------ how long that took
-
-    def held_seconds(self) -> float:
-        """Seconds for which at least one call of this process has waited for a person so far."""
-        if not self._open and not self._seconds:
-            return 0.0
-        with self._lock:
-            return self._seconds + (_now() - self._since if self._open else 0.0)
-
-    @contextlib.contextmanager
-    def _holding(self) -> Iterator[None]:
-        """Count the time of the block as none of the agent's."""
-        if self.prepare is not None:
-            self.prepare()
-        with self._lock:
-            if not self._open:
-                self._since = _now()
-            self._open += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._open -= 1
-                if not self._open:
-                    self._seconds += _now() - self._since
 
 
 class _About:

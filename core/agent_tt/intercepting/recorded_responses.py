@@ -54,6 +54,14 @@ class HoldsBack(Protocol):
         """
 
 
+@runtime_checkable
+class HoldsJobs(Protocol):
+    """Answers that know in which order jobs of worker processes returned."""
+
+    def job_returns(self, run_id: str, lane: str) -> None:
+        """Wait until a job may return."""
+
+
 class RecordedResponses(Link):
     """Puts every call to what answers from a recording."""
 
@@ -64,6 +72,7 @@ class RecordedResponses(Link):
         self._answers = answers
         self._keys = answers if isinstance(answers, KeepsKeys) else None
         self._holds_back = answers if isinstance(answers, HoldsBack) else None
+        self._holds_jobs = answers if isinstance(answers, HoldsJobs) else None
 
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Serve a call, or say how it is to be made."""
@@ -89,6 +98,11 @@ class RecordedResponses(Link):
     def unrecorded_call(self, new: NewCall, *, is_own_doing: bool) -> Served | None:  # noqa: ARG002  all are put to it
         """Serve a call that no recording reaches."""
         return self._answers.ask(question_of(new))
+
+    def job_returns(self, run_id: str, lane: str) -> None:
+        """Let a job return in its turn."""
+        if self._holds_jobs is not None:
+            self._holds_jobs.job_returns(run_id, lane)
 
     def kept_headers(self) -> frozenset[str] | None:
         """Name the headers that counted when the run was recorded."""

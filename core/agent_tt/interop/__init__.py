@@ -1,1 +1,11 @@
-"""Runs that other systems recorded, read where they lie."""
+"""Runs that other systems recorded, read where they lie.
+
+| module | does |
+|---|---|
+| `kept` | results that are asked for again |
+| `langgraph` | databases of LangGraph's checkpoints |
+| `agents_sessions` | sessions of the OpenAI Agents SDK, in SQLite |
+| `bundle` | runs that were exported with all that belongs to them |
+| `opentelemetry` | runs as spans of OpenTelemetry, sent to collectors |
+| `transcripts` | files of conversations and traces |
+"""

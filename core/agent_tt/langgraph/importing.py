@@ -6,13 +6,13 @@ The database is only read, and nothing that it names is imported: see `thread_re
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, NotAStore, RunNotFound, UsageError
 from agent_tt.interop.langgraph.opening import open_database
 from agent_tt.langgraph.thread_reading import ThreadReader
 from agent_tt.langgraph.threads import Threads
+from agent_tt.model import Imported
 from agent_tt.store.threads import open_threads
 
 if TYPE_CHECKING:
@@ -24,30 +24,12 @@ if TYPE_CHECKING:
     from agent_tt.langgraph.entries import Entry, Saved
     from agent_tt.langgraph.thread import Thread
 
-__all__ = ["Imported", "import_threads"]
+__all__ = ["import_threads"]
 
 _LEFT_OUT: Final = "it is left out"
 _ROWS: Final = 1_000
 _BYTES: Final = 4_000_000
 """What a transaction reads until it ends with the thread that it is at: whoever else writes must not wait for long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of one thread.
-
-    Attributes:
-        thread: its id.
-        run: the id of its first run in the store; None where nothing of it is there.
-        added, known: how many checkpoints are new, and how many were there already.
-        problems: what was left out, and why; each names its checkpoint.
-    """
-
-    thread: str
-    run: str | None
-    added: int
-    known: int
-    problems: tuple[str, ...] = ()
 
 
 def import_threads(

@@ -244,7 +244,7 @@ class Thread:
             track=track_of(saved.namespace),
             extra=stored,
             agent=saved.namespace.rpartition("|")[2].partition(":")[0] or None,
-            started_us=shown.time_us(StepFacts(before).checkpoint_ts) if source == "loop" else None,
+            started_us=(shown.time_us(StepFacts(before).checkpoint_ts) if source == "loop" else None) or ended_us,
             ended_us=ended_us,
             tokens_in=read,
             tokens_out=wrote,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import AgentTTError, InvalidEntryPoint, NotFound, UsageError
-from agent_tt.launching.interpreter import PythonCommand
+from agent_tt.launching.interpreter import PythonCommand, python_command
 from agent_tt.launching.start_again import command_of
 from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from types import ModuleType
 
     from agent_tt.codec.wire import Wire
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[Held], None]
 
-__all__ = ["finish_again", "prepare_again", "refusal_of", "unmatched_again"]
+__all__ = ["finish_again", "prepare_again", "prepare_worker", "refusal_of", "unmatched_again"]
 
 _HINT: Final = "the code has changed: put the function back, or record the program again"
 _MAIN: Final = "__main__."
@@ -56,6 +57,16 @@ def prepare_again(metadata: Mapping[str, Wire], root: str | None = None, tell: T
         raise InvalidEntryPoint(error.message, hint=_HINT) from error
 
 
+def prepare_worker(metadata: Mapping[str, Wire]) -> None:
+    """In a worker process that is a new interpreter: record what was named from outside, as far as it is there."""
+    calls = _calls(metadata)
+    if calls:
+        from agent_tt.launching.tools.outside_tools import OUTSIDE
+
+        OUTSIDE.tell = _say_nothing
+        OUTSIDE.register_for_start(calls, python_command(sys.orig_argv[1:]), is_strict=False)
+
+
 def finish_again(metadata: Mapping[str, Wire], module: ModuleType) -> None:
     """Record what was named of a script, once its module is imported to call a function of it.
 
@@ -75,13 +86,19 @@ def finish_again(metadata: Mapping[str, Wire], module: ModuleType) -> None:
                 raise InvalidEntryPoint(error.message, hint=_HINT) from error
 
 
-def unmatched_again(metadata: Mapping[str, Wire]) -> list[str]:
-    """The paths of which the program, run again, made no call so far."""
+def unmatched_again(metadata: Mapping[str, Wire], elsewhere: Collection[str]) -> list[str]:
+    """The paths of which the program, run again, made no call so far.
+
+    Args:
+        metadata: of its run.
+        elsewhere: the names of calls that other processes may have made.
+    """
     if not _calls(metadata):
         return []
     from agent_tt.launching.tools.outside_tools import OUTSIDE
 
-    return OUTSIDE.unmatched()
+    names = OUTSIDE.names()
+    return [path for path in OUTSIDE.unmatched() if names[path] not in elsewhere]
 
 
 def refusal_of(held: Held) -> AgentTTError:

@@ -280,7 +280,7 @@ def _recorded(
     if not ids:
         if os.fspath(report.path) == os.devnull:
             return Recorded(exit_code, warnings=(_NO_REPORT,))
-        unmatched = unmatched_paths(lines, calls, set())
+        unmatched = unmatched_paths(lines, calls)
         return Recorded(exit_code, problem=_nothing(lines, code, command[0]), unseen=tuple(unmatched), warnings=held)
     # A program that failed to say so itself is the one that was started, or the only one that recorded.
     own = [str(line["id"]) for line in lines if line["event"] == "run" and line["pid"] == process]
@@ -297,7 +297,7 @@ def _remembered(
         with closing(open_store(store)) as opened:
             return remember(opened, lines, runs, calls), _unrecorded(opened, runs)
     except AgentTTError:  # what is wrong with the store was said already
-        return unmatched_paths(lines, calls, set()), []
+        return unmatched_paths(lines, calls), []
 
 
 def _unrecorded(store: Store, runs: Sequence[str]) -> list[str]:

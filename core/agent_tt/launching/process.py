@@ -35,7 +35,6 @@ from agent_tt.recording.runs.recorder import Recording, open_for_recording, stor
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import parse_rules
-from agent_tt.recording.steps.model_steps import ModelSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +76,7 @@ class LaunchedRecording(Recording):
             steps="model calls",
             rules=rules,
             on_store_error=settings.on_store_error,
+            lanes=None if join is None else Lanes(join.lane),
         )
         self._settings = settings
         self._report = report
@@ -84,9 +84,7 @@ class LaunchedRecording(Recording):
         self._late = LateWriter(self._begin_run)
         self.children_know = SETTINGS_VARIABLE
         if join is not None:
-            self.inside = join.inside
-            self.lanes = Lanes(join.lane)
-            self.model_steps = ModelSteps(self)
+            self.inside, self.is_part = join.inside, True
 
     def begin(self, *, is_wanted: bool) -> None:
         """Watch from now on.
@@ -195,18 +193,14 @@ def begin() -> None:
         patches.enter_context(patched(*settings.patch, root=recording.code.root))
         said |= RunFacts.patched.entry(tuple(settings.patch))
     say_of_every_run(said)
-    atexit.register(_end, recording, patches, report, os.getpid())
+    atexit.register(_end, recording, patches)
 
 
-def _end(recording: LaunchedRecording, patches: contextlib.ExitStack, report: Report | None, process: int) -> None:
+def _end(recording: LaunchedRecording, patches: contextlib.ExitStack) -> None:
     """The interpreter ends; registered first, this runs after everything that the program itself registered."""
     error = _uncaught()
     patches.close()
     recording.end(error)
-    if report is not None and process == os.getpid():
-        from agent_tt.launching.tools.outside_tools import OUTSIDE
-
-        report.add("end", unseen=OUTSIDE.unmatched())
     if isinstance(error, KeyboardInterrupt):
         _die_by_interrupt()
 
@@ -248,6 +242,7 @@ def _register(settings: Settings, command: PythonCommand, report: Report | None,
             _refuse(report, error)
 
     OUTSIDE.tell, OUTSIDE.fail = tell, fail
+    OUTSIDE.told = None if report is None else lambda path: report.add("called", path=path)
     OUTSIDE.register_for_start(settings.calls, command, is_strict=is_strict)
 
 

@@ -8,7 +8,7 @@ The report is a file of JSON lines that every process of the command adds to:
 | `foreign` | by an interpreter that has no agent-tt | `pid` |
 | `run` | when a run begins | `pid`, `id`, `own`: whether the program itself called `record` |
 | `held` | when something keeps a function where it cannot be replaced | `pid`, `path`, `message` |
-| `end` | when the process ends in order | `pid`, `unseen`: dotted paths of which it made no call |
+| `called` | when a process makes its first call of what was named | `pid`, `path` |
 | `refused` | instead of running the program, or going on with it | `kind`, `message`, `hint`, `nearest` |
 """
 

@@ -14,9 +14,11 @@
 | `replays` | what is kept of a replay |
 | `statistics` | what can be counted over the runs of a file |
 | `quantities` | lengths of time and sizes as people write them |
+| `shown` | durations, counts, tokens and money as people read them |
 | `retention` | how long runs are kept |
 | `once` | the call that has the key of an effect that is done once |
 | `sampling` | which runs are kept when they are over |
+| `imported` | what became of a run that was copied out of another program's file |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 | `error_text`, `fact_text` | exceptions and facts as people type them |
@@ -28,6 +30,7 @@ plain JSON plus `{"$type": …, "$v": …}` envelopes for everything that JSON c
 
 from __future__ import annotations
 
+from agent_tt.model.imported import Imported
 from agent_tt.model.kinds import (
     ACTING,
     LIMIT_REACHED,
@@ -73,6 +76,7 @@ __all__ = [
     "EditTarget",
     "Effect",
     "ErrorInfo",
+    "Imported",
     "Judged",
     "Label",
     "ModelConfig",

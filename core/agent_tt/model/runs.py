@@ -149,7 +149,9 @@ class Run:
 
     @property
     def incomplete(self) -> str | None:
-        """Why it was not recorded to its end, `recording stopped at step 3: …`; None where nobody said so."""
+        """Why it was not recorded to its end, `recording stopped at step 3: …`, or what is left out; else None."""
+        if self.facts.parts_left_out:
+            return f"left out are {self.facts.parts_left_out}"
         said = self.facts.incomplete
         step, reason = said.step, said.reason
         if step is None or reason is None:

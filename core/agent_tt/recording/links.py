@@ -6,6 +6,7 @@ keeps, for each hook, those that have it. The recorder walks through them and kn
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from threading import Event
     from types import FrameType
 
@@ -186,6 +188,10 @@ class Link:
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Say what becomes of a call whose intent is committed; None: it goes on. Raise to halt the agent."""
 
+    def around_call(self, call: OpenCall) -> AbstractContextManager[object]:  # noqa: ARG002  of what overrides it
+        """Give what is entered around the function of a call, and whatever that calls. It may not raise."""
+        return nullcontext()
+
     def outcome_unknown(self, call: OpenCall, new: NewCall, why: str, is_left: Event) -> Reply | None:
         """Say what becomes of a call that is done once for its key, and may have happened: made where it is let go on.
 
@@ -235,6 +241,9 @@ class Link:
     def before_write(self, number: int) -> None:
         """Called before a file descriptor is written to; raise to refuse that."""
 
+    def job_returns(self, run_id: str, lane: str) -> None:
+        """Called in a worker process before a job of a pool returns what it gave to who submitted it."""
+
     # ------------------------------------------------------------ what else the recorder asks
 
     def kept_headers(self) -> frozenset[str] | None:
@@ -271,6 +280,7 @@ class Chain:
         self.edit_request = _having(ordered, Link.edit_request)
         self.before_call = _having(ordered, Link.before_call)
         self.answer_call = _having(ordered, Link.answer_call)
+        self.around_call = _having(ordered, Link.around_call)
         self.outcome_unknown = _having(ordered, Link.outcome_unknown)
         self.answer_draw = _having(ordered, Link.answer_draw)
         self.usage_counted = _having(ordered, Link.usage_counted)
@@ -280,6 +290,7 @@ class Chain:
         self.reach = _having(ordered[::-1], Link.reach)
         self.program_started = _having(ordered, Link.program_started)
         self.before_write = _having(ordered, Link.before_write)
+        self.job_returns = _having(ordered, Link.job_returns)
         self.kept_headers = _having(ordered, Link.kept_headers)
         self.clock_offset = _having(ordered, Link.clock_offset)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_tt.codec.looking import looking
 from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.calls.pending_draws import HeldDraws
 from agent_tt.recording.lanes.arrival import LatestAnswer
@@ -24,6 +25,7 @@ from agent_tt.recording.steps.state_histories import TrackedStep, Tracks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode, CallEnd, CallKind, NewRun, Usage
@@ -141,8 +143,8 @@ class StepMaker(Protocol):
     def lane_ended(self, lane: str) -> None:
         """A task, job or thread is over."""
 
-    def go_on_forked(self) -> None:
-        """In a process that was forked: forget the steps of the other."""
+    def begin_anew(self, lane: str) -> None:
+        """Forget all steps so far: a process that was forked begins, or a job of a pool, in that lane."""
 
     def finish(self, error: BaseException | None) -> None:
         """The run is over; `error` left the code of the main lane, if one did."""
@@ -158,8 +160,10 @@ class OpenRun:
         held: what was drawn between its steps.
         tracks: its state histories.
         latest_answer: when the latest answer reached the agent.
+        jobs_came: the lanes of jobs of process pools that gave something, in the order in which it came back.
         effects: what the settings say that tools do, by their names and by patterns.
         model_steps: what makes its steps, None where the agent names them.
+        file: the file that it is written to; None before it begins, and of a replay, which is written nowhere.
         is_ending: whether its run is being ended: steps that end now are followed by none.
         inside: step and number of the call that started this process, where that is another process's; see
             `agent_tt.recording.runs.child_process`.
@@ -183,7 +187,9 @@ class OpenRun:
         self.effects = load().effects
         self.held = HeldDraws()
         self.latest_answer = LatestAnswer()
+        self.jobs_came: dict[str, None] = {}
         self.model_steps: StepMaker | None = None
+        self.file: Path | None = None
 
     @property
     def id(self) -> str:
@@ -209,6 +215,11 @@ class OpenRun:
     def is_open(self) -> bool:
         """Whether the run has begun and not ended."""
         return self._journal is not None and self._journal.is_open
+
+    @property
+    def facts(self) -> RunFacts:
+        """What was said of it when it began."""
+        return RunFacts(self._new.metadata)
 
     @property
     def code(self) -> AgentCode:
@@ -278,7 +289,7 @@ class OpenRun:
         self.lanes.go_on_forked(lane)
         self.journal.go_on_forked()
         if self.model_steps is not None:
-            self.model_steps.go_on_forked()
+            self.model_steps.begin_anew(lane.id)
 
     def end_forked(self, error: BaseException | None = None) -> None:
         """End what a process that was forked has open."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.cache_files import alone_in, cache_path, remove_all
 from agent_tt.errors import Refused
-from agent_tt.querying.search.files import alone_in, cache_path, remove_all
 from agent_tt.store.spill.taking_in import files_of
 
 if TYPE_CHECKING:

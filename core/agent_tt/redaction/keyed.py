@@ -44,6 +44,7 @@ class _Keyed:
     """The key that holds in this process, and what it made.
 
     Attributes:
+        lacks_key: whether a recorded run is followed whose key is not here.
         has_guessed: whether a value was taken for that of a recorded mark, without the key that would tell.
         kept_by: is told each mark that is made, and the value as it was written; None for nobody.
     """
@@ -54,6 +55,7 @@ class _Keyed:
         self._key: bytes | None = None
         self._next: dict[tuple[str, int], deque[str]] = {}
         self._given: dict[tuple[str, str, int], str] = {}
+        self.lacks_key = False
         self.has_guessed = False
         self.kept_by: Callable[[str, str], None] | None = None
 
@@ -78,7 +80,8 @@ class _Keyed:
         with self._lock:
             self._store, self._next, self._given, self.has_guessed = None, {}, {}, False
             self._key = None if store is None else _read(key_path(store))
-            if self._key is not None and key_tells(self._key) == key_id:
+            self.lacks_key = self._key is None or key_tells(self._key) != key_id
+            if not self.lacks_key:
                 return
             self._key = secrets.token_bytes(_KEY_BYTES)
             waiting: dict[tuple[str, int], deque[str]] = defaultdict(deque)
@@ -91,7 +94,7 @@ class _Keyed:
         with self._lock:
             if self._next:
                 self._key, self._next, self._given = None, {}, {}
-            self.has_guessed = False
+            self.lacks_key = self.has_guessed = False
 
     def id(self) -> str:
         """What tells the key from others, and nothing of what it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,21 +14,25 @@ from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.patching.patches import patched_again
 from agent_tt.recording.modules.loaded_modules import looking_anew, looking_once
+from agent_tt.recording.runs.kept_patterns import use_rules_of
 from agent_tt.recording.runs.process_runs import process_of
 from agent_tt.recording.runs.recorder import Recording
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.clock.virtual_time import virtual_time
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard.attempts import answered_again
-from agent_tt.replaying.guard.guard import Rules, guarded
+from agent_tt.replaying.guard.guard import guarded
 from agent_tt.replaying.guard.quiet import quiet
 from agent_tt.replaying.kept_store import KeptStore
 from agent_tt.replaying.null_store import NumberingStore
 from agent_tt.replaying.tape.tape import read_tape
+from agent_tt.replaying.workers.joining import join
+from agent_tt.replaying.workers.serving import Serving
+from agent_tt.replaying.workers.starting import OWN_WORKERS, Setting, Workers
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -102,14 +107,16 @@ def replaying(
     check: StateCheck | None = None,
     siblings: Siblings | None = None,
     keeping: Keeping | None = None,
+    prepare: Callable[[], None] | None = None,
 ) -> Iterator[None]:
-    """Let `replay` answer this process's calls while the block lasts; afterwards it is finished.
+    """Let `replay` answer this process's calls, and its workers', while the block lasts; afterwards it is finished.
 
     Args:
         replay: what answers. Used once.
         check: compares the states of the agent's own recording.
         siblings: answers other recordings of this process.
         keeping: where the run that comes is kept; None where it is not.
+        prepare: called in a worker process that is a new interpreter, before the agent's code is imported there.
 
     Raises:
         Divergence: the block halted. One that it swallowed stands in `replay.failure`.
@@ -127,23 +134,27 @@ def replaying(
         steps="model calls" if is_process else "names",
     )
     checked = 0 if is_process else number
+    store: NumberingStore
     if keeping is None or check is None:
-        into = NumberingStore(check, checked=checked)
+        store = NumberingStore(check, checked=checked)
     else:
-        into = KeptStore(keeping, replay.tape.run, check, checked=checked)
+        store = KeptStore(keeping, replay.tape.run, check, checked=checked)
+    link = RecordedResponses(answers)
+    rules = partial(use_rules_of, dict(replay.tape.run.metadata), replay.tape.place, ())
+    setting = Setting(root, rules, replay.tape.run.facts.patched, replay.kept_headers, prepare, join)
     with (
         looking_once(),
         quiet(),
         virtual_time(answers) as clock,
-        SESSION.joined(
-            StoreOverride(into.as_store()),
-            RecordedResponses(answers),
-            *replay.links,
-        ),
+        SESSION.joined(StoreOverride(store.as_store()), link, *replay.links),
         around,
-        patched_again(replay.tape.run.facts.patched, root),
-        guarded(partial(answered_again, replay), root=root, rules=Rules(passes=replay.passes)) as guard,
+        patched_again(setting.patched, root),
+        guarded(partial(answered_again, replay), root=root, rules=replace(OWN_WORKERS, passes=replay.passes)) as guard,
         looking_anew(),
+        # What a worker does would be missing in a run that is kept: then none begins.
+        contextlib.nullcontext()
+        if keeping is not None
+        else Workers(setting, store, clock, (link, guard), lambda: Serving(replay, siblings, store)).standing(),
     ):
         if replay.tape.run.incomplete is not None:
             replay.notes.add("incomplete recording", replay.tape.run.incomplete)

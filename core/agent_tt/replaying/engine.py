@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
+from agent_tt.recording.runs.child_process import is_beside_jobs
 from agent_tt.recording.runs.kept_patterns import use_rules_of
 from agent_tt.recording.scope import here
 from agent_tt.redaction.keyed import KEYED
@@ -36,7 +38,7 @@ from agent_tt.replaying.tape.matching import Matching
 from agent_tt.replaying.tape.tape import DRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
@@ -54,6 +56,11 @@ __all__ = ["Replay"]
 _PATIENT_SLICES: Final = 4
 _SLICE_SECONDS: Final = 0.5
 """Nobody sees when nothing else can happen once calls are made for real, so after two seconds an answer comes early."""
+
+_BESIDE_JOBS: Final = (
+    "a pool's processes made calls beside its jobs (in an initializer, say): how many it starts, and which of them does"
+    " which job, is a race, so what differs there and behind it may be no change of the program"
+)
 
 
 class Onlooker(Protocol):
@@ -86,6 +93,7 @@ class Replay:
         failure: what the replay failed with; None while it has not.
         is_halted: whether it failed while the agent ran, and not only by what the agent left out.
         is_amended: whether an edit of a fork has been applied.
+        asked_elsewhere: names of the calls that worker processes have asked.
         goes_live: called once, before a call is made for real; see `agent_tt.replaying.live_replay`.
         live_part: what was made for real; None where nothing may be.
         links: what else takes part while it answers.
@@ -109,7 +117,7 @@ class Replay:
         self.is_in_place = False
         self.notes = Notes()
         questions = tape.questions_before() if whole else None
-        self.turns = Turns(tape.turns(), self._relaxed, questions, tape.timers())
+        self.turns = Turns(tape.turns(), self.relaxed, questions, tape.timers())
         self.served = 0
         self.drawn = 0
         self.at_end: list[Finding] = []
@@ -120,6 +128,7 @@ class Replay:
         self.failure: Finding | None = None
         self.is_halted = False
         self.is_amended = False
+        self.asked_elsewhere: set[str] = set()
         self.goes_live: Callable[[], None] = lambda: None
         self._whole = whole
         use_rules_of(tape.run.metadata, tape.place, tape.marks_brought())
@@ -157,6 +166,8 @@ class Replay:
             if not question.lane:
                 raise self._halt(unanswered("unrecorded effect", question, where="no lane of the run"))
             match = self._matching.find(question.lane, question.signature)
+            if match.call is None and (again := self._beside_jobs(question, match.lane)) is not None:
+                return Answer(self, again)
             if match.call is None:
                 entry = self._unmatched(question, match.lane)
             else:
@@ -170,6 +181,16 @@ class Replay:
             if question.kind not in DRAWN:
                 self.turns.asked(entry.lasted(), entry.after())
         return Answer(self, entry)
+
+    def _beside_jobs(self, question: Question, lane: TapeLane) -> TapeCall | None:
+        """What is answered once more where a pool started more processes than it did; it waits for nothing."""
+        known = self.tape.answered_beside_jobs(question.signature) if is_beside_jobs(question.lane) else None
+        if known is None or any(entry.signature == question.signature for entry in lane.calls):  # it asks once more
+            return None
+        self.notes.add("unreliable", _BESIDE_JOBS)
+        again = copy(known)
+        again.turns = (None,) * len(known.turns)
+        return again
 
     def _check_order(self, question: Question, match: Match) -> None:
         """Note how a question was matched; halt where a call comes after one that it came before."""
@@ -372,7 +393,8 @@ class Replay:
         """Whether this code may reach for the world past all that is recorded. Called inside audit hooks."""
         return False
 
-    def _relaxed(self, number: int) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
+    def relaxed(self, number: int = 0) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
+        """Note that something was given out before its turn."""
         self.notes.add("order relaxed", "an answer was given out before others that had come before it")
 
     # ------------------------------------------------------------ the end
@@ -396,20 +418,27 @@ class Replay:
                     " was recorded, by kind and length, in the order of appearance",
                 )
             if self.failure is None:
+                beside = {entry.call.name for entry in self.tape.calls if entry.served and entry.lane.is_beside_jobs}
                 for entry in self.tape.calls:
-                    self._look_back(entry)
+                    self._look_back(entry, beside)
                 if self._findings and not self.is_observing:
                     self.failure = self._findings[0]
+            if self._findings and any(lane.is_beside_jobs for lane in self.tape.lanes.values()):
+                self.notes.add("unreliable", _BESIDE_JOBS)
             self.turns.end()
 
     def _first_failing(self, halted_by: Finding) -> Finding:
         return next((each for each in self._findings if each.kind not in self._lets_pass), halted_by)
 
-    def _look_back(self, entry: TapeCall) -> None:
+    def _look_back(self, entry: TapeCall, beside_jobs: Container[str]) -> None:
+        """Say that a call is missing; of what other processes of a pool called, too (`beside_jobs`), that is a race."""
         wanted = self._whole or entry.skipped_for is not None
         is_open_end = entry.call.status == "pending" and self.tape.is_unfinished
         if wanted and not entry.served and not entry.is_reported and not is_open_end:
             entry.is_reported = True
+            if entry.lane.is_beside_jobs and entry.skipped_for is None and entry.call.name in beside_jobs:
+                self.notes.add("unreliable", _BESIDE_JOBS)
+                return
             self._findings.append(missing(entry))
 
 

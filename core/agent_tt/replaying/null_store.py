@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import closing
-from typing import TYPE_CHECKING, Final, cast
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource, RunWriter, Store
     from agent_tt.replaying.engine import Replay
 
-__all__ = ["NumberingStore", "StateCheck", "number_of"]
+__all__ = ["Elsewhere", "NumberingRun", "NumberingStore", "StateCheck", "as_kept", "number_of"]
 
 _CHECKED_STEPS: Final = 300
 """States of so many steps are compared with the recorded ones; in longer runs they are spread evenly."""
@@ -89,19 +89,20 @@ class StateCheck:
 
     def check(self, step: int, state: object) -> None:
         """Compare the state after a step."""
-        recorded = self._digests.get(step)
-        if recorded is None or state is NO_STATE or not self._is_checked(step):
+        if self._is_wanted(step) and state is not NO_STATE:
+            with suppress(AgentTTError):
+                self.compare(step, as_kept(state))
+
+    def compare(self, step: int, value: Wire) -> None:
+        """Compare the state after a step, as it would be kept.
+
+        Raises:
+            AgentTTError: it cannot be compared.
+        """
+        if not self._is_wanted(step):
             return
-        if self._differs and step != self._last:
-            return
-        if self._replay.findings:
-            return
-        try:
-            value = redact(encode(state))  # as it would be kept
-            now = digest(value)
-        except AgentTTError:
-            return
-        differs = now != recorded and now not in self._any
+        now = digest(value)
+        differs = now != self._digests[step] and now not in self._any
         if step == self._last:
             self._replay.state_compared = True
             if differs:
@@ -109,6 +110,11 @@ class StateCheck:
         elif differs:
             self._differs = True
             self._replay.notes.add("state differs", f"the state after step {step} is another one than was recorded")
+
+    def _is_wanted(self, step: int) -> bool:
+        if step not in self._digests or not self._is_checked(step) or (self._differs and step != self._last):
+            return False
+        return self._digests[step] is not None and not self._replay.findings
 
     def _recorded_state(self, step: int) -> Wire:
         with closing(open_source(self._path)) as source:
@@ -128,20 +134,56 @@ class StateCheck:
         return step == self._last or (step - self.first_step) % self._stride == 0
 
 
-class _Writer(NumberingWriter):
-    """The open end of a run whose states are compared with the recorded ones; nothing is kept."""
+def as_kept(state: object) -> Wire:
+    """A state as it would be kept: as JSON, without secrets.
 
-    def __init__(self, run_id: str, check: StateCheck) -> None:
-        super().__init__(run_id, Numbers(check.first_step - 1))
-        self._check = check
+    Raises:
+        AgentTTError: it cannot be.
+    """
+    return redact(encode(state))
+
+
+class Elsewhere(Protocol):
+    """Another process that numbers the steps of this one, and compares its states."""
+
+    def open_step(self, run_id: str, new: NewStep) -> int:
+        """Number a step of a run."""
+
+    def close_step(self, run_id: str, number: int, state: Wire) -> None:
+        """Compare the state after it."""
+
+
+class NumberingRun(NumberingWriter):
+    """The open end of a run that is not kept; its states are compared with the recorded ones.
+
+    Args:
+        store: what it is of.
+        run_id: what it is called here.
+        check: what compares its states; None where nothing does.
+    """
+
+    def __init__(self, store: NumberingStore, run_id: str, check: StateCheck | None) -> None:
+        super().__init__(run_id, Numbers(0 if check is None else check.first_step - 1))
+        self._store = store
+        self.check = check
 
     def open_step(self, new: NewStep) -> int:
+        """Number a step."""
+        if self._store.elsewhere is not None:
+            return self._store.elsewhere.open_step(self.run_id, new)
         number = super().open_step(new)
-        self._check.opened(number)
+        if self.check is not None:
+            self.check.opened(number)
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:  # noqa: ARG002
-        self._check.check(number, state)
+        """Compare the state after it."""
+        if self._store.elsewhere is not None:
+            if state is not NO_STATE:
+                with suppress(AgentTTError):
+                    self._store.elsewhere.close_step(self.run_id, number, as_kept(state))
+        elif self.check is not None:
+            self.check.check(number, state)
 
 
 class NumberingStore:
@@ -150,12 +192,19 @@ class NumberingStore:
     Args:
         check: compares the states of one run with the recorded ones.
         checked: which one that is, in the order of beginning: 0 is the recording that the replay puts around all.
+        begun: how many have begun already, in another process.
+
+    Attributes:
+        elsewhere: the process that numbers the steps; None where this one does.
+        runs: those that have begun, by what they are called here.
     """
 
-    def __init__(self, check: StateCheck | None = None, *, checked: int = 1) -> None:
+    def __init__(self, check: StateCheck | None = None, *, checked: int = 1, begun: int = 0) -> None:
         self._check = check
         self._checked = checked
-        self._begun = itertools.count()
+        self._begun = itertools.count(begun)
+        self.elsewhere: Elsewhere | None = None
+        self.runs: dict[str, NumberingRun] = {}
 
     def as_store(self) -> Store:
         """This object, for who asks for a store: no other method is used in recording."""
@@ -166,13 +215,16 @@ class NumberingStore:
         number = next(self._begun)
         if number == self._checked and self._check is not None:
             return self._begin_checked(new, state)
-        return NumberingWriter(f"{_PREFIX}{number}", Numbers())
+        return self._begin_numbering(number, None)
+
+    def _begin_numbering(self, number: int, check: StateCheck | None) -> NumberingRun:
+        run = NumberingRun(self, f"{_PREFIX}{number}", check)
+        self.runs[run.run_id] = run
+        return run
 
     def _begin_checked(self, new: NewRun, state: object) -> RunWriter:  # noqa: ARG002  a store that keeps it needs them
         """Begin the run whose states are compared; it is not kept."""
-        if self._check is None:  # pragma: no cover  then none is checked
-            raise AssertionError
-        return _Writer(f"{_PREFIX}{self._checked}", self._check)
+        return self._begin_numbering(self._checked, self._check)
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
         """Nothing is kept."""

@@ -15,6 +15,7 @@ from agent_tt.errors import (
     StoreUnreadable,
 )
 from agent_tt.model import STOPPED_BY_LIMIT, ErrorInfo
+from agent_tt.replaying.guard.guard_events import WORKER_STARTS
 from agent_tt.replaying.tape.repeats import entries_of
 
 if TYPE_CHECKING:
@@ -31,10 +32,15 @@ _NOT_STARTED: Final = frozenset(
     f"agent_tt.errors:{kind.__name__}" for kind in (InvalidEntryPoint, InvalidExecutor, NotRebuildable)
 )
 _LONGEST_WHY: Final = 400
+_UNRECORDED: Final = "unrecorded effect: "
 _CHANGED_HINT: Final = "put the code back as it was and resume it again, or fork it"
 _UNRECORDED_HINT: Final = (
     "nobody knows how much of that was done before the break, since it was not recorded:"
     " where it may be done again, resume with --redo-unrecorded (redo_unrecorded=True)"
+)
+_WORKERS_HINT: Final = (
+    "its worker processes would not be given what they were answered before the break:"
+    " run it anew, or fork it from a state"
 )
 
 
@@ -76,10 +82,12 @@ def _check_resumed(run: Run, code: int | None) -> None:
     """Raise what kept a run from being resumed: it is as it was."""
     error = run.error or ErrorInfo("", "it was halted")
     if code == DIVERGED:
-        is_unrecorded = error.message.startswith("unrecorded effect")
-        raise AgentTTError(
-            f"{run.name} could not be resumed: {error.message}",
-            hint=_UNRECORDED_HINT if is_unrecorded else _CHANGED_HINT,
-        )
+        raise AgentTTError(f"{run.name} could not be resumed: {error.message}", hint=_hint_of(error.message))
     if code == InvalidEntryPoint.exit_code and error.class_name == NO_ENTRY:
         raise InvalidEntryPoint(error.message, hint=f"{run.name} is as it was: put its code back and resume it again")
+
+
+def _hint_of(why: str) -> str:
+    if not why.startswith(_UNRECORDED):
+        return _CHANGED_HINT
+    return _WORKERS_HINT if why.removeprefix(_UNRECORDED).startswith(WORKER_STARTS) else _UNRECORDED_HINT

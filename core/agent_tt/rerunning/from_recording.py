@@ -92,7 +92,8 @@ class FromRecording:
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
             stack.enter_context(patched_again(run.facts.patched, root))
-            stack.enter_context(guarded(partial(answered_again, engine), root=root, rules=Rules(passes=engine.passes)))
+            rules = Rules(passes=engine.passes, forbids=engine.forbids)
+            stack.enter_context(guarded(partial(answered_again, engine), root=root, rules=rules))
             try:
                 run_again(store, engine.tape, self._state, tell=partial(self._filled.refuse_held, self.broke_off))
             finally:

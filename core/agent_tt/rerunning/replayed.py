@@ -9,13 +9,14 @@ import contextlib
 import json
 import os
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
 from agent_tt.forking.entry.code import run_with_code
-from agent_tt.launching.again import refusal_of, unmatched_again
+from agent_tt.launching.again import prepare_worker, refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
 from agent_tt.protocols import check_proven
 from agent_tt.recording.calls.site import is_agent_file
@@ -23,7 +24,7 @@ from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.recording.lanes.guard_bypass import is_passing
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
-from agent_tt.replaying.guard.guard import Rules, guarded
+from agent_tt.replaying.guard.guard import guarded
 from agent_tt.replaying.kept_store import Keeping
 from agent_tt.replaying.null_store import StateCheck
 from agent_tt.replaying.program.program_end import end_program, leave, told_of_exit
@@ -34,6 +35,7 @@ from agent_tt.replaying.report import agent_end, report_of
 from agent_tt.replaying.tape.full_history import first_state
 from agent_tt.replaying.tape.siblings import Siblings, siblings_of
 from agent_tt.replaying.tape.tape import read_tape
+from agent_tt.replaying.workers.starting import OWN_WORKERS
 from agent_tt.rerunning.run_again import run_again, without_own_frames
 from agent_tt.sources import open_source
 from agent_tt.store import open_patiently
@@ -59,7 +61,8 @@ def replay_and_leave(rerun: Rerun) -> NoReturn:
     somebody stopped it in a debugger.
     """
     may_reach = bool(rerun.live_names or rerun.live_changed)
-    rules = Rules(passes=lambda: may_reach and is_passing())  # a call that is made, while the guard inside lets it
+    # A call that is made, while the guard inside lets it.
+    rules = replace(OWN_WORKERS, passes=lambda: may_reach and is_passing())
     with guarded(lambda attempt: SystemExit(f"{attempt} was stopped: the replay is over"), rules=rules):
         leave(_replay(rerun))
 
@@ -132,14 +135,15 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
             same_screen(check.recorded_output if rerun.debug_at is None else None),
             told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
             _keeping(rerun) as keeping,
-            replaying(replay, check, siblings, keeping),
+            replaying(replay, check, siblings, keeping, partial(prepare_worker, dict(run.metadata))),
             _debugging(replay, rerun.debug_at),
         ):
             try:
                 run_again(past, replay.tape, state, rerun.arguments, tell)
             finally:
                 # An agent that was halted may only not have come to it.
-                for path in unmatched_again(run.metadata) if not replay.is_halted else ():
+                elsewhere = replay.asked_elsewhere
+                for path in unmatched_again(run.metadata, elsewhere) if not replay.is_halted else ():
                     replay.notes.add("call not matched", f"{path} was named to be recorded, and no call of it was made")
                 if not replay.is_halted:
                     end_program()

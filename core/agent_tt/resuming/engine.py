@@ -22,6 +22,7 @@ from agent_tt.replaying.answers.waiters import running_loop
 from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.findings.findings import unanswered
+from agent_tt.replaying.guard.guard_events import WORKER_STARTS
 from agent_tt.replaying.tape.repeats import place_of
 from agent_tt.replaying.tape.tape import DRAWN, lay_out
 
@@ -205,6 +206,14 @@ class Resumption(Replay):
         scope = here()
         lane = None if scope is None else self._matching.bound(scope.recording.lanes.current().id)
         return lane is None or lane.next() is None or self._redo_unrecorded
+
+    def forbids(self, event: str, _target: str) -> bool:
+        """Whether something is refused although other things that were not recorded may be done again.
+
+        A worker process that begins while recorded answers are left would not be given its own, and do again what it
+        did: nothing of a run that goes on is told to another process.
+        """
+        return event in WORKER_STARTS and bool(self.tape.calls) and not self.is_live
 
     def key_of(self, question: Question) -> Wire:
         """The idempotency key of a call that was in flight, once: see `recorded_responses.KeepsKeys`."""

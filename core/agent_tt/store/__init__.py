@@ -9,6 +9,7 @@
 | `rows` | rows as the model's objects, and back |
 | `ingest_filter` | what passes before anything is compared or stored |
 | `keeper`, `keeping`, `deleting`, `transfer` | keeping order: notes, names, pins, archives, sweeps; deleting; copying |
+| `threads`, `imported` | runs whose steps are written whole: threads of checkpoints, runs of other programs' files |
 | `done_keys` | which call has the key of an effect that is done once |
 | `sampling` | runs that are not kept when they are over, and how many they were |
 | `own_pruning` | whose turn it is to prune a store that prunes itself |
@@ -27,6 +28,6 @@ from __future__ import annotations
 
 from agent_tt.store.file.locate import project_root, resolve_store_path
 from agent_tt.store.store import SqliteStore, open_patiently, open_store
-from agent_tt.store.transfer import copy_run
+from agent_tt.store.transfer import copy_run, copy_runs
 
-__all__ = ["SqliteStore", "copy_run", "open_patiently", "open_store", "project_root", "resolve_store_path"]
+__all__ = ["SqliteStore", "copy_run", "copy_runs", "open_patiently", "open_store", "project_root", "resolve_store_path"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from orjson import JSONEncodeError
+
 from agent_tt.errors import Damaged, StepNotFound
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.payloads.payload import pack_call_value, unpack_call_value
+from agent_tt.history.payloads.shared_lists import SharedLists
 from agent_tt.history.payloads.templates import Templates
 from agent_tt.model import Delivery
 from agent_tt.store import ingest_filter
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.large_parts import PutBlob
     from agent_tt.history.payloads.blobs import Blobs
-    from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall
+    from agent_tt.model import Call, CallEnd, DeliveryKind, Judged, NewCall
     from agent_tt.store.file.connection import Database
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.liveness import Clock
@@ -52,6 +55,7 @@ class CallWriter:
         self._run_id = run_id
         self._open = open_steps
         self._templates = Templates()
+        self._lists = SharedLists()
         self._clock = clock
         self._numbers = numbers
         self._shared: int | None = None
@@ -85,6 +89,29 @@ class CallWriter:
                 open_step.meta[number] = meta
                 open_step.ask(number, new.kind, new.signature)
         return number
+
+    def add(self, tx: Transaction, step: int, call: Call) -> None:
+        """Write a call as a whole, as it is given."""
+        refs: list[bytes] = []
+        put = self._blob_sink(tx, refs)
+        args = self._pack_shared(call.args, put, refs)
+        result = pack_call_value(call.result, put) if call.status == "ok" else None
+        facts = self._pack_facts(call.meta, put)
+        row: tuple[SqlValue, ...] = (
+            *(self._run, step, call.number, call.lane, call.lane_seq, call.kind, call.name, call.effect, call.status),
+            *(_signature(call.signature or ""), args, result, columns.error_to_text(call.error)),
+            *(b"".join(dict.fromkeys(refs)) or None, call.started_us, call.ended_us, None, facts),
+        )
+        CALLS.write(tx, row)
+
+    def _pack_shared(self, args: Wire, put: PutBlob, refs: list[bytes]) -> str:
+        """Arguments as the text of their column; a conversation that goes on from the last one shares its blobs."""
+        try:
+            text = pack_call_value(args, put, lists=self._lists)
+        except JSONEncodeError:  # nested too deeply for a blob
+            return pack_call_value(args, put)
+        refs += self._lists.named
+        return text
 
     def amend(self, step: int, call: int, meta: Mapping[str, Wire], args: Wire) -> None:
         """Commit what has been decided of a call before it goes out; other arguments unless they are None.

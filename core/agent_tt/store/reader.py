@@ -334,7 +334,7 @@ class StoreReader(RunSource):
         stretches = self.lineage.stretches(self.lineage.number(run_id))
         for stretch in stretches:
             end = min((step for step in (stretch.last, last) if step is not None), default=None)
-            for problem in verify_rows(self.path, (stretch.run,), _USED):
+            for problem in verify_rows(self.database.path, (stretch.run,), _USED):
                 if end is None or problem.step is None or problem.step <= end:
                     return problem
             hidden = deliveries.strayed(self.database, stretch.run)
@@ -346,31 +346,31 @@ class StoreReader(RunSource):
         """Count what there is of the chosen runs; rows are counted as they stand."""
         from agent_tt.store import statistics
 
-        return statistics.count_everything(self.path, chosen)
+        return statistics.count_everything(self.database.path, chosen)
 
     def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
         """Count the chosen runs by what they have in common."""
         from agent_tt.store import statistics
 
-        return statistics.count_runs(self.path, chosen, by)
+        return statistics.count_runs(self.database.path, chosen, by)
 
     def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
         """Count the calls of the chosen runs by tool, or those of models by model."""
         from agent_tt.store import statistics
 
-        return statistics.count_calls(self.path, chosen, by)
+        return statistics.count_calls(self.database.path, chosen, by)
 
     def growth(self, chosen: Chosen) -> Mapping[str | None, int]:
         """Give the bytes that the chosen runs brought into the file, by the day on which they began."""
         from agent_tt.store import statistics
 
-        return statistics.measure_growth(self.path, chosen)
+        return statistics.measure_growth(self.database.path, chosen)
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything."""
         if run_id is not None:
-            return verify_run(self.log, self.lineage, run_id, self.path)
-        return verify_file(self.log, self.lineage, self.path)
+            return verify_run(self.log, self.lineage, run_id, self.database.path)
+        return verify_file(self.log, self.lineage, self.database.path)
 
 
 class _TrackStates:

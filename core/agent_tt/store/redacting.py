@@ -12,7 +12,8 @@ import orjson
 
 from agent_tt.errors import Damaged, Refused
 from agent_tt.history.hashing import blob_names
-from agent_tt.history.payloads.payload import pack, pack_call_value, unpack_call_value
+from agent_tt.history.payloads.payload import names_of, pack, pack_call_value, unpack_call_value
+from agent_tt.history.payloads.shared_lists import SharedLists
 from agent_tt.history.payloads.templates import Templates
 from agent_tt.history.rows import row_key
 from agent_tt.model.facts.stored import RunMeta
@@ -326,10 +327,11 @@ class _Writing:
         """A column that holds `now`; as it is where that is what it held."""
         if before is None:
             return None
+        found = orjson.loads(str(before))
+        has_refs = isinstance(found, dict) and found.keys() == {"v", "r"}
         if was == now:
-            found = orjson.loads(str(before))
-            if isinstance(found, dict) and found.keys() == {"v", "r"}:
-                refs += [bytes.fromhex(str(ref[2])) for ref in found["r"]]
+            if has_refs:
+                refs += names_of(found["r"])
             return str(before)
 
         def put(plain: bytes) -> str:
@@ -337,7 +339,8 @@ class _Writing:
             refs.append(stored)
             return stored.hex()
 
-        return pack_call_value(now, put, templates)
+        is_shared = has_refs and any(ref[1] == "l" for ref in found["r"])
+        return pack_call_value(now, put, templates, SharedLists() if is_shared else None)
 
     def _names(self, before: SqlValue, refs: Sequence[bytes]) -> bytes | None:
         """What a row names from now on; what it does not name any more is remembered."""

@@ -1,6 +1,7 @@
-"""Threads of checkpoints: runs whose steps are written whole, one by one, by whoever goes on with them.
+"""Runs whose steps are written whole, one by one: threads of checkpoints, and runs that are imported.
 
-What is stored here is what an agent goes on from, so it is kept as it was given: nothing is taken out of it.
+What a thread stores is what an agent goes on from, so it is kept as it was given: nothing is taken out of it. From an
+imported run secrets are taken out before it gets here; from its states, as they are compared.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import NewRun, RunStatus, StepStatus
+    from agent_tt.history.changes.change_detector import Admit
+    from agent_tt.model import Call, ErrorInfo, NewRun, RunStatus, StepStatus
     from agent_tt.store.file.connection import Durability
     from agent_tt.store.tables.asking import SqlValue
 
@@ -53,9 +55,13 @@ class ThreadStep:
         agent: which part of the agent took it.
         parent: the step that it is nested in.
         status: how it ended.
-        started_us: when it began; None for when it ended.
-        ended_us: when it ended; None for now.
-        tokens_in, tokens_out: what its model calls read and wrote.
+        started_us, ended_us: when it began and ended; None where nobody knows.
+        tokens_in, tokens_out, cost_usd: what its model calls read and wrote, and what they cost.
+        lane: the logical thread of control that it ran in.
+        kind: its strongest call.
+        error: the exception that ended it.
+        decision: what the agent decided, in its own words.
+        calls: what it asked, and what came back.
     """
 
     name: str
@@ -68,6 +74,12 @@ class ThreadStep:
     ended_us: int | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    cost_usd: float | None = None
+    lane: str = "main"
+    kind: str | None = None
+    error: ErrorInfo | None = None
+    decision: str | None = None
+    calls: Sequence[Call] = ()
 
 
 class ThreadWriter(SqliteRunWriter):
@@ -76,7 +88,7 @@ class ThreadWriter(SqliteRunWriter):
     What it remembers of the end of the run counts until `ask_again`, to be called where others may have written.
     """
 
-    _admit = None
+    _admit: Admit | None = None
     _last: int | None = None
     """The number of the last step, None where it has to be asked for."""
     _row: Sequence[SqlValue] | None = None
@@ -103,13 +115,19 @@ class ThreadWriter(SqliteRunWriter):
                     ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
                     self._last = self._first_step - 1 if last is None else int(last)
                 number = self._last + 1
-                ended = step.ended_us or now_us()
+                facts: dict[str, Wire] = {
+                    StepMeta.calls.key: len(step.calls) or None,
+                    StepMeta.decision.key: step.decision,
+                    StepMeta.extra.key: dict(step.extra),
+                }
                 row: tuple[SqlValue, ...] = (
-                    *(self._run, number, step.parent, None, step.name, step.agent, "main", step.status),
-                    *(step.started_us or ended, ended, step.tokens_in, step.tokens_out, None, None, writer.track),
-                    *(checkpoint.seq, columns.mapping_to_text({StepMeta.extra.key: dict(step.extra)})),
+                    *(self._run, number, step.parent, step.kind, step.name, step.agent, step.lane, step.status),
+                    *(step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd),
+                    *(columns.error_to_text(step.error), writer.track, checkpoint.seq, columns.mapping_to_text(facts)),
                 )
                 self._row, _ = STEPS.write(tx, row)
+                for call in step.calls:
+                    self._calls.add(tx, number, call)
             except BaseException:
                 self.forget(step.track)
                 raise
@@ -219,8 +237,25 @@ class ThreadStore(SqliteStore):
         """
         return self._open_end(run_id, ThreadWriter)
 
-    def begin_branch(self, run_id: str, step: int, new: NewRun) -> str:
+    def begin_branch(
+        self,
+        run_id: str,
+        step: int,
+        new: NewRun,
+        *,
+        name: str = "",
+        branch_id: str | None = None,
+        facts: Mapping[str, Wire] | None = None,
+    ) -> str:
         """Begin a branch of a run at one of its steps, with the state unchanged; return its id.
+
+        Args:
+            run_id: the run.
+            step: the step after which the branch leaves it.
+            new: what is said of the branch.
+            name: what it is called; else `NAME/fork-N`.
+            branch_id: its id, which no run of the store may have; else one is drawn.
+            facts: further facts of the branch, as `runs.meta` keeps them.
 
         Raises:
             RunNotFound, StepNotFound: there is no such run or step.
@@ -228,11 +263,14 @@ class ThreadStore(SqliteStore):
         parent = self.lineage.number(run_id)
         position = self.lineage.position(parent, step)
         with self.database.transaction() as tx:
-            ((name, track),) = tx.query(
+            ((parent_name, track),) = tx.query(
                 "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
                 (parent, position.track),
             )
-            run, fork_id = self._insert_run(tx, new, ids.fork_name(tx, name), parent=parent, fork_step=step)
+            named = name or ids.fork_name(tx, parent_name)
+            run, fork_id = self._insert_run(
+                tx, new, named, parent=parent, fork_step=step, run_id=branch_id, facts=facts
+            )
             fork_track(tx, self.log, run, track, parent=position.track, seq=position.seq)
         return fork_id
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import Damaged
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.rows import SEQ_BITS, row_key
+from agent_tt.model.facts.program import as_foreign
 from agent_tt.model.facts.stored import CodeFacts, RunMeta
 from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.deliveries import keys_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import Rows, SqlValue
     from agent_tt.store.tables.table import Table
 
-__all__ = ["copy_run", "restore_file"]
+__all__ = ["copy_run", "copy_runs", "restore_file"]
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _HINT: Final = "Run `agent-tt verify` on the source."
@@ -41,7 +42,8 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
         source: the store that holds the run.
         target: the store to copy into; all of it arrives in one transaction.
         run_id: the run.
-        root: the project root (and working directory) that the copies name; None keeps what was recorded.
+        root: the project root (and working directory) that the copies name, and no Python: that of the run may be
+            another one's there. None keeps what was recorded.
 
     Returns:
         The id of the copy: the same, unless the target has a run of that id already. `Run.origin` then holds it.
@@ -60,6 +62,41 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
         copied = copier.copy(numbers[-1])
         copier.sweeps()
         return copied
+
+
+def copy_runs(
+    source: StoreReader,
+    target: StoreReader,
+    run_ids: Sequence[str],
+    *,
+    root: str | None = None,
+    origin: Path | None = None,
+) -> dict[str, str]:
+    """Copy runs, with those that they were forked from; what the target holds already stays as it is there.
+
+    Args:
+        source: the store that holds the runs.
+        target: the store to copy into; all of it arrives in one transaction.
+        run_ids: the runs.
+        root: as of `copy_run`.
+        origin: the file that they came in from elsewhere: the copies say so, and name no program, so that nothing of
+            theirs is run here before somebody names one, nor what tools do. None where they are ours.
+
+    Returns:
+        The ids of the copies by those of the runs, for runs that were not there.
+
+    Raises:
+        As `copy_run`.
+    """
+    rows, lineage, copied = source.database, source.lineage, dict[str, str]()
+    with target.database.transaction() as tx:
+        copier = _Copier(rows, source.log.blobs, tx, root, origin)
+        for number in (each.run for run_id in run_ids for each in lineage.stretches(lineage.number(run_id))):
+            if not copier.knows(number) and not copier.reuse(number):
+                ((run_id,),) = rows.query("SELECT id FROM runs WHERE run = ?", (number,))
+                copied[str(run_id)] = copier.copy(number)
+        copier.sweeps()
+    return copied
 
 
 def restore_file(store: StoreReader, run_id: str, create: Callable[[Path], StoreReader]) -> None:
@@ -86,15 +123,20 @@ def restore_file(store: StoreReader, run_id: str, create: Callable[[Path], Store
 class _Copier:
     """Copies rows into a transaction, and knows under which numbers runs and tracks arrived."""
 
-    def __init__(self, rows: Rows, blobs: Blobs, tx: Transaction, root: str | None) -> None:
+    def __init__(self, rows: Rows, blobs: Blobs, tx: Transaction, root: str | None, origin: Path | None = None) -> None:
         self._rows = rows
         self._source_blobs = blobs
         self._tx = tx
         self._root = root
+        self._origin = origin
         self._runs: dict[int, int] = {}
         self._tracks: dict[int, int] = {}
         self._dictionaries: set[SqlValue] = set()
         self._copied: set[bytes] = set()
+
+    def knows(self, number: int) -> bool:
+        """Whether a run has been copied, or an equal one been found."""
+        return number in self._runs
 
     def reuse(self, number: int) -> bool:
         """Whether the target holds an equal copy of a run (same id, start and checkpoints); then that one is used."""
@@ -146,13 +188,18 @@ class _Copier:
         code = meta.get(RunMeta.code.key)
         if self._root is not None and isinstance(code, dict):
             moved = CodeFacts.root.entry(self._root) | CodeFacts.cwd.entry(self._root)
-            meta[RunMeta.code.key] = {**code, **moved}
+            meta[RunMeta.code.key] = {**code, **moved, CodeFacts.interpreter.key: None}
+        if self._origin is not None:
+            meta |= RunMeta.origin.entry({**RunMeta.origin.of(meta), "file": columns.sound(str(self._origin))})
+            meta.pop(RunMeta.code.key, None)
+            meta[RunMeta.metadata.key] = as_foreign(RunMeta.metadata.of(meta).raw)
+            facts["agent"] = None
         facts["meta"] = columns.mapping_to_text(meta) or "{}"
         parent = facts["parent"]
         facts["parent"] = self._runs.get(parent) if isinstance(parent, int) else None
         if facts["status"] == "running":
-            facts["status"] = "interrupted"  # nobody records into the copy
-        facts["run"] = None
+            facts["status"] = "interrupted"
+        facts |= {"run": None, "owner": None, "beat_us": None}  # nobody records into the copy
         self._runs[number] = _insert(self._tx, RUNS, facts)
         return str(facts["id"])
 

@@ -58,3 +58,20 @@ class Session:
 
 def words(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+def about_a_port(question: str, port: str, session_id: str = SESSION, folder: str = "/desk") -> Session:
+    """A session that reads a port out of a file, says it, and is compacted."""
+    made = Session()
+    first = made.says(question)
+    read = made.calls("msg_1", "call_1", "Read", {"file_path": "server.toml"}, first)
+    given = made.gives("call_1", f"port = {port}", read)
+    said = made.answers("msg_2", words(f"The server listens on port {port}."), given)
+    compacted = made.entry(
+        "system", None, None, subtype="compact_boundary", logicalParentUuid=said, content="Compacted"
+    )
+    summary = made.says("The port was read.", compacted, isCompactSummary=True)
+    made.answers("msg_3", words("What else?"), summary)
+    for line in made.lines:
+        line |= {"sessionId": session_id, "cwd": folder}
+    return made

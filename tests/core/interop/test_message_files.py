@@ -348,3 +348,26 @@ def test_a_damaged_file_opens_or_is_refused_and_never_breaks(
             for step in source.steps(run.id):
                 assert len(source.calls(run.id, step.number)) == step.calls
                 source.state(run.id, step.number)
+
+
+GEMINI = [
+    {"role": "user", "parts": [{"text": "What is 17 times 3?"}]},
+    {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "times", "args": {"a": 17, "b": 3}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "times", "response": {"output": "51"}}}]},
+    {"role": "model", "parts": [{"text": "It is 51."}]},
+]
+BEDROCK = [
+    {"role": "user", "content": [{"text": "What is 17 times 3?"}]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "times", "input": {"a": 17, "b": 3}}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "51"}]}}]},
+    {"role": "assistant", "content": [{"text": "It is 51."}]},
+]
+
+
+@pytest.mark.parametrize(("turns", "result"), [(GEMINI, {"output": "51"}), (BEDROCK, [{"text": "51"}])])
+def test_results_in_the_forms_of_gemini_and_bedrock_answer_their_calls(
+    tmp_path: Path, turns: object, result: object
+) -> None:
+    with closing(open_source(written(tmp_path, turns))) as source:
+        assert shown(source) == [(("times", ({"a": 17, "b": 3}, result)), ("answer",))]
+        check_source(source)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+import zlib
 from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import pytest
+import yaml
+import zstandard
 from tests.core.conformance.reading import check_source
 from tests.recordings import MISSING, recordings
 
@@ -16,6 +22,7 @@ from agent_tt.sources import open_source
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from zipfile import ZipInfo
 
 Counts = dict[str, Any]
 
@@ -151,6 +158,73 @@ def of_events(path: Path) -> Counts:
     return dict(found)
 
 
+def of_stream(path: Path) -> Counts:
+    """Of what Claude Code writes as it works: answers by their ids, and what its result counts."""
+    said = [entry["message"] for entry in json.loads(path.read_text())["messages"]]
+    answers = {entry["message"]["id"] for entry in said if entry["type"] == "assistant"}
+    (usage,) = [entry["usage"] for entry in said if entry["type"] == "result"]
+    read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return {"runs": 1, "llm": len(answers), "tokens": sum(usage[name] for name in read)}
+
+
+def of_run_state(path: Path) -> Counts:
+    """Of the Agents SDK: answers, and the calls of tools in them."""
+    responses = json.loads(path.read_text())["model_responses"]
+    asked = [item for response in responses for item in response["output"] if item["type"] == "function_call"]
+    tokens = sum(response["usage"]["total_tokens"] for response in responses)
+    return {"runs": 1, "llm": len(responses), "tool": len(asked), "tokens": tokens}
+
+
+def of_inspect(path: Path) -> Counts:
+    """Of the samples in a log: their model and tool events, and the usage that each sample sums up."""
+    if path.suffix == ".json":
+        samples = json.loads(path.read_text())["samples"]
+    else:
+        with ZipFile(path) as archive:
+            names = [member for member in archive.infolist() if member.filename.startswith("samples/")]
+            samples = [json.loads(unzipped(path, member)) for member in names]
+    events = [event for sample in samples for event in sample["events"]]
+    usages = [usage for sample in samples for usage in sample["model_usage"].values()]
+    return {
+        "runs": len(samples),
+        "llm": sum(event["event"] == "model" for event in events),
+        "tool": sum(event["event"] == "tool" for event in events),
+        "tool errors": sum(event["event"] == "tool" and bool(event.get("error")) for event in events),
+        "tokens": sum(usage["total_tokens"] for usage in usages),
+    }
+
+
+def of_cassette(path: Path) -> Counts:
+    """Of VCR's exchanges: those with models by their addresses, and the largest count of each kind in an answer."""
+    found: Counter[str] = Counter(runs=1)
+    for exchange in yaml.safe_load(path.read_text())["interactions"]:
+        is_model = re.search(r"/(completions|responses|messages|converse-stream)$", exchange["request"]["uri"])
+        found["llm" if is_model else "http"] += 1
+        body = exchange["response"]["body"]
+        answer = body.get("string") or json.dumps(body.get("parsed_body"))
+        if isinstance(answer, bytes):
+            answer = (gzip.decompress(answer) if answer[:2] == b"\x1f\x8b" else answer).decode("utf-8", "replace")
+        names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "inputTokens", "outputTokens")
+        counts = (re.findall(rf'"{name}": ?(\d+)', answer) for name in names)
+        found["tokens"] += sum(max(map(int, each), default=0) for each in counts)
+    return dict(found)
+
+
+def asked_in(path: Path) -> Counts:
+    """How many tools the answers in a cassette ask for, by words that each of them is asked for with."""
+    asked = {"multiple_tools": 2, "tool_calls_with": 2, "converse": 2, "complex_agent": 4, "tool_call_and_result": 2}
+    return {"tool": next((count for words, count in asked.items() if words in path.name), 0)}
+
+
+def unzipped(path: Path, member: ZipInfo) -> bytes:
+    body = path.read_bytes()[member.header_offset :]
+    begins = 30 + int.from_bytes(body[26:28], "little") + int.from_bytes(body[28:30], "little")
+    packed = body[begins : begins + member.compress_size]
+    if member.compress_type == 8:
+        return zlib.decompress(packed, -15)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+
+
 def loaded(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -166,6 +240,10 @@ FILES: dict[str, Callable[[Path], Counts]] = {
     "mini_swe_agent/github*.json": lambda path: of_messages(loaded(path)),
     "atif/*.json": of_atif,
     "openhands/*": of_events,
+    "claude_agent_sdk_stream/*": of_stream,
+    "inspect/*": of_inspect,
+    "openai_agents_run_state/*": of_run_state,
+    "vcr/*": lambda path: of_cassette(path) | asked_in(path),
     "otlp/*[!s].json": of_spans,
     "otlp/*.jsonl": of_spans,
 }

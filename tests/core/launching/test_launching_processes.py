@@ -1,4 +1,4 @@
-"""Processes that a recorded program starts or forks: one run holds them all, and a replay starts none."""
+"""Processes that a recorded program starts or forks: one run holds them all, and a replay starts no program."""
 
 from __future__ import annotations
 
@@ -188,16 +188,16 @@ def test_processes_of_multiprocessing_and_forks_are_lanes_of_the_run(project: Pr
     assert [(call.lane, call.args["what"]) for call in project.calls(run)] == [
         ("main", "here"),
         ("main", "end"),
-        ("main/proc.0", "fork"),
-        ("main/proc.1", "spawn"),
-        ("main/proc.2/proc.0", "forkserver"),
-        ("main/proc.3", "executor"),
-        ("main/proc.4", "child"),
+        ("main/map.0/work.0", "fork"),
+        ("main/map.1/work.0", "spawn"),
+        ("main/map.2/work.0", "forkserver"),
+        ("main/work.0", "executor"),
+        ("main/proc.0", "child"),
     ]
     assert [step.status for step in project.store.steps(run.id)] == ["ok"] * 6
     assert (run.status, project.store.verify()) == ("succeeded", [])
     code, report = replay(project)
-    assert (code, report["divergences"][0]["name"], report["divergences"][0]["line"]) == (1, "os.fork", 8)
+    assert (code, report["divergences"][0]["name"], report["divergences"][0]["line"]) == (1, "os.fork", 14)
 
 
 KILLED = """

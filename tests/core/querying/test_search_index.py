@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.memory_store import Did, MemorySource
 
+from agent_tt.cache_files import cache_path
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.querying.search import build, cache, lookup, write
 from agent_tt.querying.search import finder as finder_module
 from agent_tt.querying.search import hits as hits_module
 from agent_tt.querying.search.cache import Cache
-from agent_tt.querying.search.files import cache_path
 from agent_tt.querying.search.finder import Finder, forget_runs
 from agent_tt.querying.search.query import parse
 from agent_tt.store import open_store

@@ -20,11 +20,11 @@ from tests.core.seams.loopback import Loopback
 from tests.core.stored_bytes import contents
 
 import agent_tt
+from agent_tt.cache_files import cache_path
 from agent_tt.errors import IsRunning, Refused
 from agent_tt.model import NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.runs import AgentCode
-from agent_tt.querying.search.files import cache_path
 from agent_tt.redacting.taking_out import take_out
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.own import OWN

@@ -53,6 +53,12 @@ def test_wheel_holds_agents_and_their_runs(wheel):
     assert runs == (samples.folder() / samples.SHIPPED_RUNS).read_bytes()
 
 
+def test_wheel_holds_the_parts_of_the_page_that_runs_are_exported_as(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name.rpartition("/")[2] for name in archive.namelist() if "/exporting/html/" in name}
+    assert inside >= {"page.html", "page.css", "page.js", "tree.js", "values.js"}
+
+
 def test_samples_can_be_opened_and_forked_from_an_unpacked_wheel(wheel, tmp_path):
     home = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:

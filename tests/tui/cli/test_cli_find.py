@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_tt.cache_files import cache_path
 from agent_tt.querying.search import build, finder
-from agent_tt.querying.search.files import cache_path
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

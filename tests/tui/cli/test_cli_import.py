@@ -29,12 +29,12 @@ def database(tmp_path: Path) -> Path:
 def test_import_copies_threads_once_and_their_runs_are_ours(command: Command, database: Path, tmp_path: Path) -> None:
     into = ("--into", str(tmp_path / "runs.db"))
     told = json.loads(command("import", str(database), "other", *into, "--json").out)
-    assert [(thread["thread"], thread["added"], thread["known"]) for thread in told["threads"]] == [("other", 3, 0)]
+    assert [(run["name"], run["added"], run["known"]) for run in told["runs"]] == [("other", 3, 0)]
     shown = command("import", str(database), *into)
     assert shown.code == 0
-    assert f"checkpoints added to {tmp_path / 'runs.db'}" in shown.out
+    assert f"steps added to {tmp_path / 'runs.db'}" in shown.out
     again = json.loads(command("--store", str(tmp_path / "runs.db"), "import", str(database), "--json").out)
-    assert [thread["added"] for thread in again["threads"]] == [0, 0]
+    assert [run["added"] for run in again["runs"]] == [0, 0]
     assert again["store"] == str(tmp_path / "runs.db")
     store = ("--store", str(tmp_path / "runs.db"))
     assert command(*store, "pin", "other").code == 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_tt_tui.screens.first.screen import FirstScreen
 from agent_tt_tui.screens.runs.empty import EmptyScreen
 
 if TYPE_CHECKING:
@@ -106,3 +107,23 @@ def test_a_file_opens_its_runs_and_a_run_of_it(
     assert command("open", f"{file}:support@2").code == 0
     assert started == [(source, None, None), (source, "support", None), (source, "support", 2)]
     assert command("open", str(file), "--store", "any.db").code == 2
+
+
+@pytest.mark.usefixtures("terminal")
+def test_where_a_coding_agent_has_been_the_first_page_opens_unless_the_settings_say_no(
+    command: Command, started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    assert command("open").code == 0
+    monkeypatch.setenv("AGENT_TT_SESSIONS", "on")
+    assert command("open").code == 0
+    assert [type(screen) for (screen,) in started] == [EmptyScreen, FirstScreen]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_folder_opens_as_the_list_of_its_files(command: Command, started: Started, tmp_path: Path) -> None:
+    assert command("open", str(tmp_path)).code == 0
+    ((screen,),) = started
+    assert isinstance(screen, FirstScreen)
+    assert command("open", str(tmp_path), "--json").code == 2

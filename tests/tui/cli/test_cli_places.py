@@ -62,6 +62,7 @@ PLACES = {
     "rename": [Place("--at", ("rename", "--json"), ("before it went wrong",))],
     "watch": [Place("--after", ("watch", "--json", "--follow", "--break"), ("step > 0",))],
     "fork": [Place("--at", ("fork", "--json", "--dry-run"))],
+    "export": [Place("--at", ("export", "--markdown"))],
     "drop": [Place("STEP", ("drop", "--json"))],
     "sweep": [Place("--at", ("sweep", "--json", "--dry-run", "--set", "budget.max_searches=1,2"))],
     "replay": [
@@ -82,6 +83,7 @@ WHOLE_RUNS = {
     "answer": ("answer", RUN),
     "settle": ("settle", RUN, "order-7", "--did-not-happen"),
     "compare": ("compare", RUN, OTHER),
+    "otel": ("otel", RUN, "--endpoint", "http://127.0.0.1:9"),
     "tag": ("tag", RUN, "new"),
     "pin": ("pin", RUN),
     "unpin": ("unpin", RUN),
@@ -94,7 +96,10 @@ WHOLE_RUNS = {
 }
 """Every command that takes runs, and no step of them."""
 
-NO_RUN = {"du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sql", "stats", "steady", "test"}
+NO_RUN = {
+    *("du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sessions", "sql", "stats", "steady"),
+    "test",
+}
 NEW_STEPS = {"--stop-at", "--mute"}
 """Options whose STEP is not where something begins: one of the new run, one that is undone."""
 
@@ -131,7 +136,7 @@ def call(command: Command, store: Path, monkeypatch: pytest.MonkeyPatch) -> Comm
     launch.__dict__["run_app"] = run_app
     monkeypatch.setitem(sys.modules, launch.__name__, launch)
     monkeypatch.setattr("agent_tt_tui.cli.looking.open._require_terminal", lambda: None)
-    monkeypatch.setattr("agent_tt_tui.cli.running.replay.ask_for_trust", lambda *_, **__: None)
+    monkeypatch.setattr("agent_tt_tui.cli.running.trust.ask_for_trust", lambda *_, **__: None)
     monkeypatch.setattr("agent_tt.rerunning.replay.run_replay", opened_by_pdb)
     kept = store.with_name("kept.db")
     shutil.copy(store, kept)

@@ -47,8 +47,8 @@ def test_every_command_that_reads_takes_an_address(
     assert ask("open", "refund-loop").code == 3, "no sample is copied into it"
     assert ask("note", "t", "odd").code == 0
     assert "odd" in ask("show", "t").out, "the note is in the own store"
-    assert "9 checkpoints added" in ask("import", url, "--into", "threads.db").out
-    assert "9 checkpoints added" in ask("import", url).out, "what is written goes beside what is only read"
+    assert "9 steps added" in ask("import", url, "--into", "threads.db").out
+    assert "9 steps added" in ask("import", url).out, "what is written goes beside what is only read"
     assert postgres.rows() == before
     kept = [
         path

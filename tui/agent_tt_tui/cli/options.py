@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -180,6 +180,28 @@ def ensure_sample(name: str, path: Path, *, show_progress: bool) -> None:
 
     with counter(f"making {name}", show=show_progress) as report:
         samples.ensure(name, path, report)
+
+
+def in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
+    """What to look at, and the run in it, where a file was named in place of a run or before it.
+
+    Raises:
+        UsageError: `--store` names another file.
+    """
+    from agent_tt.errors import UsageError
+    from agent_tt.querying.checkpoints import split_file
+
+    if run is None:
+        return options, None
+    file, rest = split_file(run)
+    whole = Path(run).expanduser()
+    if file is None and (whole.suffix or len(whole.parts) > 1) and whole.is_file():
+        file, rest = whole, ""
+    if file is None:
+        return options, run
+    if options.store is not None and options.store != file:
+        raise UsageError(f"{file} and --store {options.store} are two files", hint="Name one of them.")
+    return replace(options, store=file), rest or None
 
 
 def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:

@@ -19,6 +19,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "runs": ("looking.runs", "List recorded runs."),
     "tree": ("looking.tree", "Show runs and their forks as a tree, and what each changed."),
     "open": ("looking.open", "Open a run, or the list of runs, in the terminal app."),
+    "sessions": ("looking.sessions", "List sessions of coding agents on this machine."),
     "show": ("looking.show", "Show a run, or one of its steps with its state."),
     "diff": ("comparing.diff", "Show what differs between two states."),
     "find": ("asking.find", "Search everything a run recorded, or ask where something holds."),
@@ -52,11 +53,13 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "drop": ("keeping.drop", "Drop states of steps; the steps stay."),
     "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
     "prune": ("keeping.prune", "Make a store or a LangGraph database smaller."),
-    "import": ("keeping.importing", "Copy threads of a LangGraph database into a store."),
+    "import": ("keeping.importing", "Copy runs of other programs' files, and of bundles, into a store."),
+    "export": ("keeping.exporting", "Write runs as files that others can read."),
     "originals": ("keeping.originals", "Show what marks of personal data stand for, with the vault's key."),
     "redact": ("keeping.redact", "Take secrets and personal data out of runs, or show them."),
+    "otel": ("keeping.otel", "Send runs to an OpenTelemetry collector."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
-    "plugins": ("looking.plugins", "List installed sources, providers, adapters and executors."),
+    "plugins": ("looking.plugins", "List installed sources, providers, adapters and other plug-ins."),
     "samples": ("looking.samples", "List the sample agents, or make their runs."),
 }
 """Of every command the module below this package, which holds it as `command` or as what follows the colon, and its

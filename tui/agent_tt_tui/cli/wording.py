@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.comparing.runs.equal_answers import Answer
+    from agent_tt.found.folders import Unread
     from agent_tt.model import Call, Run, RunStatus, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.expecting import Came, Hoped
@@ -228,3 +229,11 @@ def print_answers(terminal: Terminal, about: str, groups: Sequence[Answer], diff
         terminal.line(Cell(head, "muted"), Cell(text, "failed" if answer.failed else "text"))
     if len(groups) > _MOST_ANSWERS:
         terminal.line(Cell(f"{terminal.glyphs.cut} {len(groups) - _MOST_ANSWERS} more", "muted"))
+
+
+def tell_unread(unread: Sequence[Unread], folder: Path) -> None:
+    """Say on standard error which files of a folder do not open, and why."""
+    terminal = Terminal.of(sys.stderr)
+    for each in unread:
+        name = each.path.relative_to(folder) if each.path.is_relative_to(folder) else each.path
+        sys.stderr.write(f"{terminal.safe(f'{name}: {each.why}')}\n")

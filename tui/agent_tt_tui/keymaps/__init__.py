@@ -7,7 +7,7 @@ from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCH
 from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
-from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, RUNS
+from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, FIRST, RUNS
 from agent_tt_tui.keymaps.shared import LIST, TIMELINE, TREE
 from agent_tt_tui.keymaps.statistics import STATISTICS
 from agent_tt_tui.keymaps.sweep import SWEEP, SWEEP_FORM
@@ -26,6 +26,7 @@ __all__ = [
     "EMPTY",
     "FIND",
     "FIND_ALL",
+    "FIRST",
     "FORK",
     "KEEP",
     "LIST",
@@ -63,6 +64,7 @@ CONTEXTS = (
     ASK,
     RUNS,
     ABOUT,
+    FIRST,
     EMPTY,
     PROMPT,
     BLAME,

@@ -211,6 +211,14 @@ ASK_AND_ACT = Group(
         replace(
             ABOUT_RUN, help="Show and change what is written down about the run and this state: names, facts, notes"
         ),
+        Command(
+            "run.export",
+            "export",
+            ("ctrl+e",),
+            "Export the run as a file that others can read: a page, Markdown, a picture of this screen",
+            footer="export",
+            rank=91,
+        ),
         Command("run.kin", "kin", ("o",), "Open a fork that starts here, or the run that this one was forked from"),
     ),
 )

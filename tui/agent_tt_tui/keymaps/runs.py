@@ -143,6 +143,49 @@ ABOUT = Context(
 )
 """What was written down about a run."""
 
+FIRST = Context(
+    "First page",
+    (
+        Group(
+            "First page",
+            (
+                *MOVES,
+                replace(
+                    CHOOSE, help="Open the session without copying it, or what the row is of", footer="open", rank=10
+                ),
+                Command(
+                    "first.copy",
+                    "copy",
+                    ("y",),
+                    "Copy the session, or the selected ones, into the store; again: what is new in it",
+                    footer="copy into the store",
+                    rank=20,
+                ),
+                Command(
+                    "first.select",
+                    "select",
+                    ("space",),
+                    "Select the session; again: deselect it",
+                    footer="select",
+                    rank=30,
+                ),
+                Command("first.compare", "compare", ("c",), "Compare two selected sessions", footer="compare", rank=40),
+                Command("first.find", "find", ("/",), "Show only what says these words", footer="filter", rank=50),
+                Command(
+                    "first.others",
+                    "others",
+                    ("o",),
+                    "Show all sessions of other folders, or only the newest",
+                    footer="all folders",
+                    rank=60,
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP, PALETTE, SUSPEND, ESCAPE, QUIT)),
+    ),
+)
+"""What there is to look at on this machine."""
+
 EMPTY = Context(
     "No runs yet",
     (

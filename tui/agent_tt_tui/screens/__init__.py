@@ -10,5 +10,6 @@
 | `statistics` | what can be counted over the runs of a store |
 | `running` | forking, replaying, resuming, deciding and stopping, on any screen that shows runs |
 | `dialogs` | dialogs that ask for a line, a choice or an edit, or show what is known of a run |
+| `first` | the first page: sessions on this machine, files of a folder |
 | `searching` | the work of full-text search, for the debugger and for all runs |
 """

@@ -14,12 +14,9 @@ guarded at all. What libraries in C reach by themselves is not seen; a note on t
 
 from __future__ import annotations
 
-import os
 import re
 import socket
-import tempfile
 from contextlib import ExitStack, contextmanager
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import ToolDenied
@@ -35,6 +32,7 @@ from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard.attempts import LOOK_UPS, OWN_NAMES, SOCKET, call_of, is_address, is_own_name
 from agent_tt.replaying.guard.guard import Attempt, Rules, guarded
+from agent_tt.replaying.guard.own_pipes import is_own_pipe
 from agent_tt.seams.processes.process_question import is_imported, is_probe
 
 if TYPE_CHECKING:
@@ -222,17 +220,7 @@ def _stays_inside(sock: Any, address: object) -> bool:
         return True
     if kind != "AF_UNIX":
         return False
-    return address in _LOGS or _is_own_pipe(address)
-
-
-def _is_own_pipe(address: object) -> bool:
-    """Whether an address is one by which processes of `multiprocessing` meet: it makes these names itself.
-
-    Its server's process names the folder, so who connects knows only what such names look like.
-    """
-    path = PurePath(os.fsdecode(address)) if isinstance(address, (str, bytes)) else PurePath()
-    is_named_so = path.name.startswith("listener-") and path.parent.name.startswith("pymp-")
-    return is_named_so and path.parent.parent == PurePath(tempfile.gettempdir())
+    return address in _LOGS or is_own_pipe(address)
 
 
 def _is_debugger(frame: FrameType | None) -> bool:

@@ -57,7 +57,7 @@ def standing_still(approvals: Approvals) -> Iterator[None]:
 
 def _without_held(approvals: Approvals, original: Callable[..., Any]) -> Callable[..., Any]:
     def clock(*args: object) -> float:
-        return float(original(*args)) - approvals.held_seconds()
+        return approvals.held.without(original, *args)
 
     return clock
 
@@ -66,10 +66,10 @@ def _waiting_on(approvals: Approvals, original: Callable[..., Any]) -> Callable[
     def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
         if timeout is None or timeout <= 0:
             return bool(original(condition, timeout))
-        before = approvals.held_seconds()
+        before = approvals.held.seconds()
         is_notified = bool(original(condition, timeout))
         while not is_notified:  # nobody can notify between two waits: whoever does needs the lock that we hold
-            now = approvals.held_seconds()
+            now = approvals.held.seconds()
             if now <= before:
                 break
             before, more = now, now - before

@@ -8,8 +8,9 @@
 A reference is `[place, "b", hash in hex]`. Null stands at the place: a path inside the value, for operations the number
 of the operation and then the path inside its last item. Blobs never name blobs. A plain object with just the keys `v`
 and `r` is kept in the second form too, so that the two never look alike. In the second line a reference may also be
-`[["headers"], "t", hash in hex]`, of a template: see `history.payloads.templates`. What a piece of a stream brought,
-and the facts of a call, are kept as arguments are.
+`[["headers"], "t", hash in hex]`, of a template: see `history.payloads.templates`; or `[place, "l", hashes in hex]`, of
+a list whose stretches are blobs: so an imported run keeps the conversations that models were shown. What a piece of a
+stream brought, and the facts of a call, are kept as arguments are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.large_parts import PutBlob, Reference
     from agent_tt.history.changes.ops import Op
+    from agent_tt.history.payloads.shared_lists import SharedLists
     from agent_tt.history.payloads.templates import Templates
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "bounded",
     "hash_of",
     "join",
+    "names_of",
     "pack",
     "pack_call_value",
     "pack_ops",
@@ -129,7 +132,9 @@ def pack_ops(ops: list[Op], put: PutBlob) -> bytes:
     return pack({"o": kept, "r": _wire(refs)} if refs else kept)
 
 
-def pack_call_value(value: Wire, put: PutBlob, templates: Templates | None = None) -> str:
+def pack_call_value(
+    value: Wire, put: PutBlob, templates: Templates | None = None, lists: SharedLists | None = None
+) -> str:
     """Arguments or a result as the text of their column.
 
     Plain JSON where nothing was taken out, else `{"v": value, "r": references}`. A plain object with exactly these two
@@ -139,8 +144,11 @@ def pack_call_value(value: Wire, put: PutBlob, templates: Templates | None = Non
         value: the value; it is left as it is.
         put: stores a blob.
         templates: makes templates of its headers; None keeps them in it.
+        lists: shares its long lists with other values; None keeps them in it.
     """
     refs: list[Reference] = []
+    if lists is not None:
+        value = lists.move_out(value, refs, put)
     if templates is not None and type(value) is dict and HEADERS in value:
         split = templates.split(value[HEADERS])
         if split is not None:
@@ -195,11 +203,11 @@ def join(root: Wire, refs: Wire, get: GetBlob, without: Collection[str] = ()) ->
         raise _not_a_reference(refs)
     whole, get = True, bounded(get)
     for ref in refs:
-        if not isinstance(ref, list) or len(ref) != 3 or (ref[1] != "b" and (ref[1] != "t" or ref[0] != [HEADERS])):
+        if not isinstance(ref, list) or len(ref) != 3 or not (ref[1] in ("b", "l") or ref[:2] == [[HEADERS], "t"]):
             raise _not_a_reference(ref)
         if without and isinstance(ref[0], list) and not {*without}.isdisjoint(map(str, ref[0][:2])):
             continue
-        part, readable = blob_value(ref[2], get)
+        part, readable = joined_list(ref[2], get) if ref[1] == "l" else blob_value(ref[2], get)
         whole &= readable
         if ref[1] == "t" and readable:
             if not isinstance(root, dict) or HEADERS not in root:
@@ -215,6 +223,29 @@ def blob_value(name: Wire, get: GetBlob) -> tuple[Wire, bool]:
         return unpack(get(hash_of(name)), "a blob"), True
     except Damaged as error:
         return placeholder(error.message), False
+
+
+def joined_list(names: Wire, get: GetBlob) -> tuple[Wire, bool]:
+    """The list whose stretches a reference names, and whether all could be read; else with placeholders."""
+    if not isinstance(names, list):
+        raise _not_a_reference(names)
+    items: list[Wire] = []
+    whole = True
+    for name in names:
+        part, readable = blob_value(name, get)
+        items += part if isinstance(part, list) else [part]
+        whole &= readable
+    return items, whole
+
+
+def names_of(refs: Wire) -> list[bytes]:
+    """The hashes of all blobs that references name.
+
+    Raises:
+        Damaged: one of them is none.
+    """
+    named = [ref[2] for ref in refs if isinstance(ref, list) and len(ref) == 3] if isinstance(refs, list) else []
+    return [hash_of(name) for each in named for name in (each if isinstance(each, list) else [each])]
 
 
 def hash_of(name: Wire) -> bytes:

@@ -21,7 +21,6 @@ that is done without touching a file or its folder is told in `connection`, for 
 | `reducers` | how writes are combined with a value, read off the thread |
 | `rebuilding` | values that no checkpoint holds: of delta channels, of steps that never ended |
 | `values` | all of these, fetched when they are asked for |
-| `kept` | results that are asked for again |
 | `branches` | the tree of checkpoints of a thread, and its branches |
 | `layout` | the numbered rows of one branch, subgraphs nested |
 | `messages`, `calls` | model answers, tool results and questions to people as calls |

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.interop.kept import Kept
 from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.envelopes import made, opaque
-from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.reducers import Example, combined
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import digest
 from agent_tt.history.payloads.damage import find_placeholder
+from agent_tt.interop.kept import Kept
 from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_of_anchor
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.detect import tables_of
-from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.opening import open_database
 from agent_tt.interop.langgraph.runs import last_checkpoints, read_branches, run_of
 from agent_tt.interop.langgraph.sieve import Sieve

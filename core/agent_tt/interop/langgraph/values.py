@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged
 from agent_tt.history.payloads.damage import placeholder
+from agent_tt.interop.kept import Kept
 from agent_tt.interop.langgraph.checkpoint import (
     INPUT_CHANNEL,
     Checkpoint,
@@ -19,7 +20,6 @@ from agent_tt.interop.langgraph.checkpoint import (
 )
 from agent_tt.interop.langgraph.decode import Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import SharedConverter, to_wire
-from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.naming import nodes_by_task
 from agent_tt.interop.langgraph.rebuilding import Rebuilder
 from agent_tt.interop.langgraph.tasks import NO_TASK, Nodes

@@ -1,4 +1,4 @@
-"""Files in which other programs keep conversations with models, read as runs: sessions, message lists, trajectories.
+"""Files in which other programs keep conversations with models, read as runs: sessions, logs, traces, message lists.
 
 A format is a function from a document to transcripts, in one module; all else is shared. What a file does not say is
 absent. Nothing that a file names is opened, imported or called.
@@ -6,14 +6,30 @@ absent. Nothing that a file names is opened, imported or called.
 | module | does |
 |---|---|
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
-| `transcript` | what a format tells: steps, their calls, and the conversation after each |
+| `yaml_text` | YAML as JSON, bounded |
+| `pieces` | where lines and pieces of a file lie, parsed when they are asked for |
+| `compressed` | what a file of gzip or Zstandard holds |
+| `protobuf` | OTLP in protocol buffers, as JSON |
+| `archive` | members of a zip archive, bounded by what comes out of them |
+| `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
+| `kept_list` | the runs of a large file, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
-| `otlp` | traces of OpenTelemetry in JSON, by four conventions |
+| `otlp` | traces of OpenTelemetry, by four conventions |
 | `langfuse` | traces that Langfuse exports |
+| `langsmith` | runs of LangSmith |
+| `phoenix` | spans that Phoenix exports |
+| `inspect_ai` | logs of Inspect |
+| `openai_agents` | states of runs and traces of the OpenAI Agents SDK |
+| `agentrr` | logs of agentrr |
+| `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
+| `codex` | sessions of the Codex CLI |
+| `gemini_cli` | sessions and checkpoints of the Gemini CLI |
+| `opencode` | sessions of OpenCode |
+| `claude_stream` | what Claude Code writes as it works |
 | `pi` | sessions of pi |
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.transcript import ToldStep, Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["read_claude_code"]
+__all__ = ["answer_in", "blocks_of", "read_claude_code"]
 
 _TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Entries that give the session a title, the strongest first."""
@@ -310,9 +310,11 @@ class _Session:
         at_us = micros(last.get("timestamp"))
         message = mapping(head.get("message"))
         if head.get("type") == "assistant":
-            content = [block for line in entry.lines for block in _blocks(mapping(line.value.get("message")))]
+            content = [block for line in entry.lines for block in blocks_of(mapping(line.value.get("message")))]
             whole = {**mapping(last.get("message")), "content": content}
-            step = lane.turn(whole, at_us, answer=self._answer(whole, head))
+            answer = answer_in(whole, is_error=head.get("isApiErrorMessage") is True)
+            self.model = answer.model or self.model
+            step = lane.turn(whole, at_us, answer=answer)
         elif head.get("type") == "system":
             step = lane.begin_anew("compaction", [], at_us)
             lane.note(head)
@@ -321,13 +323,6 @@ class _Session:
         else:
             step = lane.turn(message, at_us)
         return step
-
-    def _answer(self, whole: dict[str, Json], head: dict[str, Json]) -> ModelAnswer:
-        if head.get("isApiErrorMessage") is True or whole.get("model") == _MADE_UP:
-            return ModelAnswer(error=_words(whole.get("content")) or "no answer")
-        answer = kept_answer("anthropic", whole)
-        self.model = answer.model or self.model
-        return answer
 
     def _follow(self, line: Line, lane: Lane) -> None:
         entry = line.value
@@ -348,13 +343,21 @@ class _Session:
     def _tell_flaws(self, until: int | None) -> None:
         while self._flaws and (until is None or self._flaws[0].line < until):
             flaw = self._flaws.pop(0)
-            self.teller.flaw(f"line {flaw.line}: {flaw.what}")
+            self.teller.flaw(str(flaw))
 
     @staticmethod
     def _time(entry: _Entry) -> tuple[int, int]:
         return micros(entry.head.get("timestamp")) or 0, entry.number
 
 
-def _blocks(message: dict[str, Json]) -> list[Json]:
+def answer_in(whole: dict[str, Json], *, is_error: bool) -> ModelAnswer:
+    """Read an answer of which all lines were put together; one that the program made up is an error."""
+    if is_error or whole.get("model") == _MADE_UP:
+        return ModelAnswer(error=_words(whole.get("content")) or "no answer")
+    return kept_answer("anthropic", whole)
+
+
+def blocks_of(message: dict[str, Json]) -> list[Json]:
+    """The blocks of a message, whose content may be a text."""
     content = message.get("content")
     return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []

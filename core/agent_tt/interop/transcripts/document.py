@@ -1,41 +1,78 @@
-"""A file as JSON: one value, or one a line."""
+"""A file as JSON: one value, or one a line; of a large one where its lines or pieces are.
+
+OTLP in protocol buffers is given as pieces of JSON, a compressed file as what it holds, a zip archive by its members,
+and a cassette of VCR in YAML as the JSON that says the same.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+import re
+import tempfile
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from agent_tt.errors import StoreUnreadable
+from agent_tt.interop.transcripts.archive import MAGIC, open_archive
+from agent_tt.interop.transcripts.compressed import begins, is_compressed, unpack
+from agent_tt.interop.transcripts.pieces import BLANK, BOM, Line, Lines, PieceFile, cut, parse_json
+from agent_tt.interop.transcripts.protobuf import could_be_protobuf, cut_protobuf
+from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from agent_tt.interop.transcripts.archive import Archive
     from agent_tt.providers.shapes import Json
 
-__all__ = ["MOST_BYTES", "Document", "Flaw", "Line", "flaw_of", "read_document"]
+__all__ = [
+    "MOST_BYTES", "MOST_VALUE_BYTES", "Document", "Flaw", "Line", "could_be_document", "flaw_of", "parse_json",
+    "read_document", "too_large",
+]  # fmt: skip
 
-MOST_BYTES: Final = 64 << 20
-"""A larger file is refused: parsed JSON takes up to five times its size in memory, which is to stay below 300 MB."""
+MOST_VALUE_BYTES: Final = 24 << 20
+"""A larger value, or line, is not parsed as a whole: that takes up to eight times its size in memory."""
 
-_BLANK: Final = b" \t\r\n\xef\xbb\xbf"
+MOST_BYTES: Final = 48 << 20
+"""Of a larger file no format is given lines: a conversation is kept in memory, which is to stay below 300 MB."""
 
+MOST_OBJECTS: Final = 100_000
+"""Of more of them, however small, no format is given a value or lines: as runs each takes up to 2 kB of memory."""
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a file of lines; its number counts from 1."""
+_FEW: Final = 30
+"""Objects up to which a line counts as one, which an entry of a session is made of."""
 
-    number: int
-    value: dict[str, Json]
+MOST_PARTED_BYTES: Final = 1 << 30
+"""A larger file is refused, also one whose runs are read one by one."""
+
+MOST_UNPACKED_BYTES: Final = 256 << 20
+"""A compressed file that holds more is refused: what it holds stands in a file of its own as long as it is open."""
+
+_HEAD: Final = 512
+"""Bytes by which it is told what a file may be."""
+
+_YAML: Final = re.compile(rb"^(http_)?interactions:", re.MULTILINE)
+"""The YAML that a format knows, VCR's: any text is YAML, so it takes a word that only such files begin with."""
+
+_KEPT_BYTES: Final = 32 << 20
+"""Bytes of lines of a conversation whose values are kept: formats go through them several times."""
+
+_TRIED: Final = 3
+"""Lines at the beginning of a large file of which one has to be an object, for it to be one of lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What of a file cannot be read; the line counts from 1."""
+    """What of a file cannot be read; the line counts from 1, and is 0 where it is not known."""
 
     line: int
     what: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what}" if self.line else self.what
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +85,138 @@ class Document:
         lines: the objects in its lines, where it has several.
         flaws: lines that are no JSON objects, in order.
         is_growing: whether its last line is not complete, as while somebody writes it.
+        parts: of a large file, in place of value and lines, its lines or pieces of its value, each of the form of the
+            whole. For formats whose runs are read one by one.
+        archive: its members, where it is a zip archive.
     """
 
     path: Path
     value: Json = None
-    lines: tuple[Line, ...] = ()
+    lines: Sequence[Line] = ()
     flaws: tuple[Flaw, ...] = field(default=())
     is_growing: bool = False
+    parts: Lines | tuple[()] = ()
+    archive: Archive | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it can only be read in parts."""
+        is_json = not isinstance(self.parts, Lines) or self.parts.is_json
+        return is_json and self.archive is None and self.value is None and not self.lines
+
+    @property
+    def seen_flaws(self) -> tuple[Flaw, ...]:
+        """All that cannot be read; of parts as far as they were."""
+        more = [Flaw(line, what) for line, what in self.parts.flaws] if self.parts else []
+        return tuple(sorted([*self.flaws, *more], key=lambda flaw: flaw.line))
+
+
+def could_be_document(head: bytes) -> bool:
+    """Whether a file that begins so may be one that is read here."""
+    if is_compressed(head):
+        head = begins(head)
+        if not head:  # nothing is known of it
+            return True
+    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
+    return is_text or head.startswith(MAGIC) or could_be_protobuf(head)
 
 
 def read_document(path: Path) -> Document | None:
-    """Read a file of JSON; None where it is not one.
+    """Read a file of JSON, YAML or OTLP, which may be compressed, or what a zip archive holds; None of any other.
 
-    A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not.
+    A file of lines may have lines that are damaged, as long as more are not; one that is a single value may not, unless
+    it is read in parts.
 
     Raises:
         StoreUnreadable: it is too large, or cannot be read.
     """
+    file, flaw = PieceFile(path), ""
+    head = file.read(0, _HEAD)
+    if head.startswith(MAGIC) and file.size <= MOST_PARTED_BYTES:
+        return Document(path, archive=open_archive(path))
+    if is_compressed(head):
+        file, flaw = _unpacked(path)
+    elif file.size > MOST_PARTED_BYTES:
+        raise too_large(path, file.size, MOST_PARTED_BYTES)
+    found = _document(file)
+    return replace(found, flaws=(Flaw(0, flaw), *found.flaws)) if flaw and found is not None else found
+
+
+def _document(file: PieceFile) -> Document | None:
+    head = file.read(0, _HEAD)
+    if _YAML.search(head) is not None:
+        return _yaml(file)
+    found = _json(file) if head.lstrip(BLANK)[:1] in (b"{", b"[") else None
+    if found is None and could_be_protobuf(head):
+        pieces, flaw = cut_protobuf(file)
+        found = Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces) if pieces else None
+    return found
+
+
+def _yaml(file: PieceFile) -> Document:
+    if file.size > MOST_VALUE_BYTES:
+        raise too_large(file.path, file.size, MOST_VALUE_BYTES)
     try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise StoreUnreadable(
-                f"{path} is too large to be read as JSON: {size >> 20} MB, and {MOST_BYTES >> 20} MB are the most",
-                hint="Take the sessions that matter out of it, into files of their own.",
-            )
-        body = path.read_bytes()
+        return Document(file.path, read_yaml(file.read(0, file.size)))
+    except YamlFlaw as flaw:
+        raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
+
+
+def _json(file: PieceFile) -> Document | None:
+    if file.size <= min(MOST_VALUE_BYTES, MOST_BYTES):
+        body = file.read(0, file.size)
+        if body.count(b"{") <= MOST_OBJECTS:
+            try:
+                return Document(file.path, parse_json(body.removeprefix(BOM)))
+            except orjson.JSONDecodeError:
+                del body
+                return _lines(file)
+        del body
+    if _has_lines(file):
+        return _lines(file)
+    pieces, flaw = cut(file)
+    return Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
+
+
+def _unpacked(path: Path) -> tuple[PieceFile, str]:
+    """What a compressed file holds, in a file without a name; and what is wrong with it.
+
+    Raises:
+        StoreUnreadable: it cannot be read, holds too much, or there is no room for it.
+    """
+    try:
+        with tempfile.TemporaryFile() as into:
+            with path.open("rb") as packed:
+                flaw = unpack(packed, into, MOST_UNPACKED_BYTES)
+            size = into.tell()
+            into.flush()
+            if size > MOST_UNPACKED_BYTES:
+                raise StoreUnreadable(
+                    f"{path} holds more than {MOST_UNPACKED_BYTES >> 20} MB when it is unpacked, which are the most",
+                    hint="Unpack it, or take the sessions that matter out of it.",
+                )
+            return PieceFile(path, os.dup(into.fileno())), flaw
     except OSError as error:
-        raise StoreUnreadable(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
-    plain = body.strip(_BLANK)
-    if plain[:1] not in (b"{", b"["):
-        return None
-    try:
-        return Document(path, orjson.loads(plain))
-    except orjson.JSONDecodeError:
-        return _lines(path, body)
+        raise StoreUnreadable(
+            f"{path} cannot be unpacked: {error.strerror}", hint=f"It needs room in {tempfile.gettempdir()}."
+        ) from error
+
+
+def too_large(path: Path, size: int, most: int = MOST_BYTES) -> StoreUnreadable:
+    """Say that a file is too large."""
+    entries = "" if most == MOST_PARTED_BYTES else f" and {MOST_OBJECTS:,} entries"
+    return StoreUnreadable(
+        f"{path} is too large to be read: {size >> 20} MB, and {most >> 20} MB{entries} are the most",
+        hint="Take the sessions that matter out of it, into files of their own.",
+    )
 
 
 def flaw_of(path: Path) -> str:
     """Why a file is no JSON, `it breaks at line 3: …`; empty where it is, or where most of its lines are."""
     try:
-        orjson.loads(path.read_bytes().strip(_BLANK))
+        if path.stat().st_size > MOST_VALUE_BYTES:
+            return ""
+        parse_json(path.read_bytes().strip(BLANK))
     except orjson.JSONDecodeError as error:
         if read_document(path) is not None:  # of lines, each of them JSON
             return ""
@@ -97,23 +226,54 @@ def flaw_of(path: Path) -> str:
     return ""
 
 
-def _lines(path: Path, body: bytes) -> Document | None:
-    lines: list[Line] = []
-    flaws: list[Flaw] = []
-    for number, text in enumerate(body.split(b"\n"), 1):
-        plain = text.strip(_BLANK)
+def _has_lines(file: PieceFile) -> bool:
+    """Whether one of the first lines is an object, and not all of the file."""
+    tried = 0
+    for start, raw in file.lines(MOST_VALUE_BYTES):
+        plain = raw.strip(BLANK)
+        if start + len(raw) == file.size:
+            break
+        if plain and _object(plain) == "":
+            return True
+        tried += bool(plain)
+        if tried == _TRIED:
+            break
+    return False
+
+
+def _lines(file: PieceFile) -> Document | None:
+    is_parted, flaws, objects = file.size > MOST_BYTES, list[Flaw](), 0
+    lines = Lines(file) if is_parted else Lines(file, _KEPT_BYTES)
+    raw, last = b"", 0
+    for number, (start, raw) in enumerate(file.lines(MOST_VALUE_BYTES), 1):
+        plain = raw.strip(BLANK)
         if not plain:
             continue
-        try:
-            value = orjson.loads(plain)
-        except orjson.JSONDecodeError as error:
-            flaws.append(Flaw(number, f"it is no JSON: {error.msg}"))
-            continue
-        if isinstance(value, dict):
-            lines.append(Line(number, value))
+        objects += max(plain.count(b"{") - _FEW, 1)
+        is_parted = is_parted or objects > MOST_OBJECTS
+        if len(raw) > MOST_VALUE_BYTES:
+            flaw = f"it is longer than {MOST_VALUE_BYTES >> 20} MB"
+        elif is_parted and plain[:1] == b"{" and raw.endswith(b"\n"):
+            flaw = ""  # what else it is, is seen when it is read
         else:
-            flaws.append(Flaw(number, "it is no JSON object"))
+            flaw = _object(plain)
+        if flaw:
+            flaws.append(Flaw(number, flaw))
+        else:
+            lines.add(number, start, start + len(raw))
+            last = number
     if len(lines) <= len(flaws):
         return None
-    is_growing = bool(flaws) and not body.endswith(b"\n") and flaws[-1].line > lines[-1].number
-    return Document(path, None, tuple(lines), tuple(flaws[:-1] if is_growing else flaws), is_growing)
+    is_growing = bool(flaws) and not raw.endswith(b"\n") and flaws[-1].line > last
+    told = tuple(flaws[:-1] if is_growing else flaws)
+    if is_parted:
+        return Document(file.path, flaws=told, is_growing=is_growing, parts=lines)
+    return Document(file.path, None, lines, told, is_growing)
+
+
+def _object(plain: bytes) -> str:
+    """Why some bytes are no object of JSON; nothing where they are one."""
+    try:
+        return "" if isinstance(parse_json(plain), dict) else "it is no JSON object"
+    except orjson.JSONDecodeError as error:
+        return f"it is no JSON: {error.msg}"

@@ -1,16 +1,20 @@
 """Traces that Langfuse exports: an object with `trace` and `observations`, or what its API gives with both in one.
 
+Several of them may stand in a list, in lines, or under `data` or `traces`. Observations alone, as its tables and its
+exports to a blob storage have them (these in snake case), are put together by their traces.
+
 An observation is a span: a `GENERATION` a model call, a `TOOL` a tool, an `AGENT` an agent. Inputs and outputs stand as
 JSON in texts, now and then in two of them. A tool that is a mere `SPAN` is seen in what the next model was shown.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
 from agent_tt.interop.transcripts.telling import micros
 from agent_tt.model import ErrorInfo
+from agent_tt.providers.gemini import camel_case
 from agent_tt.providers.loose import amount, count, dicts, items, mapping, text
 from agent_tt.providers.shapes import ModelAnswer, Tokens
 
@@ -23,16 +27,39 @@ if TYPE_CHECKING:
 
 __all__ = ["read_langfuse"]
 
+_LISTS: Final = "data", "traces"
+_TRIED: Final = 50
+"""Rows that are looked at to tell whether a file is Langfuse's; others are told as far as they are."""
+
 
 def read_langfuse(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    whole = mapping(document.value)
-    observed = dicts(whole.get("observations"))
-    if not observed or not all("type" in each and "startTime" in each for each in observed):
+    rows = [line.value for line in document.lines]
+    if not rows:
+        whole = mapping(document.value)
+        rows = next((dicts(whole[key]) for key in _LISTS if key in whole), [whole] if whole else dicts(document.value))
+    if not rows or not all(_is_observed(row) or "observations" in row for row in rows[:_TRIED]):
         return None
-    trace = mapping(whole.get("trace")) or whole
-    spans = {span.id: span for span in map(_span, observed)}
-    return [tell_trace(text(trace.get("id")) or document.path.stem, spans, "Langfuse", text(trace.get("name")))]
+    traces: dict[str, tuple[dict[str, Json], list[dict[str, Json]]]] = {}
+    for row in rows:
+        observed = [row] if _is_observed(row) else dicts(row.get("observations"))
+        trace = mapping(row.get("trace")) or ({} if _is_observed(row) else row)
+        named = text(trace.get("id")) or text(row.get("traceId")) or text(row.get("trace_id"))
+        traces.setdefault(named, (trace, []))[1].extend(filter(_is_observed, observed))
+    if not any(observed for _, observed in traces.values()):
+        return None
+    return [_told(named or document.path.stem, trace, observed) for named, (trace, observed) in traces.items()]
+
+
+def _is_observed(row: dict[str, Json]) -> bool:
+    return "type" in row and bool(text(row.get("id"))) and ("startTime" in row or "start_time" in row)
+
+
+def _told(named: str, trace: dict[str, Json], observed: Sequence[dict[str, Json]]) -> Transcript:
+    plain = [{camel_case(key): value for key, value in each.items()} for each in observed]
+    spans = {span.id: span for span in map(_span, plain)}
+    title = text(trace.get("name")) or next((text(each["traceName"]) for each in plain if each.get("traceName")), "")
+    return tell_trace(named, spans, "Langfuse", title)
 
 
 def _span(observed: dict[str, Json]) -> Span:
@@ -81,16 +108,16 @@ def _turns(value: Json, role: str) -> list[dict[str, Json]]:
 
 
 def _answer(observed: dict[str, Json], error: ErrorInfo | None) -> ModelAnswer:
-    usage = mapping(observed.get("usageDetails")) or mapping(observed.get("usage"))
+    usage = mapping(parsed(observed.get("usageDetails"))) or mapping(parsed(observed.get("usage")))
     tokens = Tokens(
         input=count(usage.get("input")),
         output=count(usage.get("output")),
         cached=count(usage.get("input_cache_read")) or 0,
         reasoning=count(usage.get("output_reasoning")) or 0,
     )
-    cost = amount(mapping(observed.get("costDetails")).get("total"))
+    cost = amount(mapping(parsed(observed.get("costDetails"))).get("total"))
     return ModelAnswer(
-        model=text(observed.get("model")),
+        model=text(observed.get("model")) or text(observed.get("providedModelName")),
         tokens=tokens,
         cost_usd=amount(observed.get("totalCost")) if cost is None else cost,
         error=error.short if error is not None else "",

@@ -20,22 +20,26 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
+from agent_tt.interop.transcripts.transcript import Promise
 from agent_tt.model import ErrorInfo
+from agent_tt.model.facts import RunFacts
 from agent_tt.providers.loose import amount, count, dicts, items, mapping, text
 from agent_tt.providers.prices import cost_of
 from agent_tt.providers.shapes import ModelAnswer, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.interop.transcripts.document import Document
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["read_otlp"]
+__all__ = ["error_of", "read_otlp", "work_of"]
 
 _KINDS: Final = {
     "chat": "llm",
@@ -103,45 +107,142 @@ _FLAT: Final = re.compile(
     r"\.(?P<rest>.+)"
 )
 _CALLED: Final = re.compile(r"tool_calls\.(\d{1,4})\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
+_PART: Final = re.compile(r"contents\.\d{1,4}\.message_content\.text")
+_HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
+_NAMELESS: Final = "trace"
+_MOST_SPANS: Final = 25_000
+"""Spans of a trace that are told: more of them, with what they say, would not stay below 300 MB of memory."""
+
 _ERROR: Final = "2", "STATUS_CODE_ERROR"
 
 
-def read_otlp(document: Document) -> Sequence[Transcript] | None:
+def read_otlp(document: Document) -> Sequence[Promise] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    requests = _as_requests(document.value) if document.value is not None else [line.value for line in document.lines]
-    if not any(_part(request, "resourceSpans") or _part(request, "resourceLogs") for request in requests):
+    whole = None if document.value is None else _flat(_as_request(document.value))
+    pieces = document.parts or document.lines
+    requests = _Requests(lambda at: _flat(pieces[at].value) if whole is None else whole)
+    traces: dict[str, _Trace] = {}
+    trace, known_as, is_known = None, None, False
+    for number in range(1 if whole is not None else len(pieces)):
+        request = requests.at(number)
+        is_known = is_known or request.is_one
+        for at, (span, _) in enumerate(request.spans):
+            named = _one(span, "traceId")
+            if trace is None or named != known_as:  # mostly one follows another of its own
+                known_as, trace = named, traces.setdefault(_id(named), _Trace(_id(named)))
+            trace.take(number, at, _one(span, "startTimeUnixNano"))
+        for at, record in enumerate(request.records):
+            if _id(_one(record, "spanId")) and text(_attributes(record).get("gen_ai.operation.name")):
+                named = _id(_one(record, "traceId"))
+                traces.setdefault(named, _Trace(named)).take(number, -1 - at, _one(record, "timeUnixNano"))
+    if not is_known:
         return None
-    traces: dict[str, dict[str, Span]] = {}
-    resources: dict[str, dict[str, Json]] = {}
-    for span, resource in _spans(requests):
-        known = traces.setdefault(span.trace, {})
-        if span.id in known:  # sent again
-            known[span.id].says |= span.says
+    return [
+        Promise(each.id or _NAMELESS, each.began_us, len(each.places), partial(_told, each, requests))
+        for each in traces.values()
+    ]
+
+
+class _Trace:
+    """Where the spans of a trace are.
+
+    Attributes:
+        began_us: when the first of them began.
+        places: of each the request, and its number there; of a log record -1 less its number.
+    """
+
+    __slots__ = ("began_us", "id", "places")
+
+    def __init__(self, trace: str) -> None:
+        self.id, self.began_us = trace, 0
+        self.places: list[tuple[int, int]] = []
+
+    def take(self, request: int, at: int, began: Json) -> None:
+        """Add a span or a record."""
+        self.places.append((request, at))
+        began_us = _micros(began)
+        if began_us is not None and (not self.began_us or began_us < self.began_us):
+            self.began_us = began_us
+
+
+def _told(trace: _Trace, requests: _Requests) -> Transcript:
+    spans: dict[str, Span] = {}
+    resource: dict[str, Json] = {}
+    records: list[dict[str, Json]] = []
+    for number, at in trace.places[:_MOST_SPANS]:
+        request = requests.at(number)
+        if at < 0:
+            records += request.records[-1 - at : -at]
             continue
-        known[span.id] = span
-        resources.setdefault(span.trace, resource)
-    for trace, record in _records(requests):
-        spans = traces.setdefault(trace, {})
+        for given, holder in request.spans[at : at + 1]:
+            span = _span(given)
+            resource = resource or _attributes(mapping(holder.get("resource")))
+            if span.id in spans:  # sent again
+                spans[span.id].says |= span.says
+            else:
+                spans[span.id] = span
+    for given in records:
+        record = _record(given)
         own = spans.setdefault(record.id, record)
         own.says = {**record.says, **own.says}
-    found: list[Transcript] = []
-    for trace, spans in traces.items():
-        for span in spans.values():
-            span.does = work_of(span)
-        service = text(resources.get(trace, {}).get("service.name"))
-        found.append(tell_trace(trace, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry"))
-    return found
+    for span in spans.values():
+        span.does = work_of(span)
+    service = text(resource.get("service.name"))
+    told = tell_trace(trace.id or _NAMELESS, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry")
+    if len(trace.places) > _MOST_SPANS:
+        left = f"{len(trace.places) - _MOST_SPANS:,} of {len(trace.places):,} spans, which stand last in the file"
+        told.metadata |= RunFacts.parts_left_out.entry(left)
+        told.flaws.append((len(told.steps), f"too large to be shown whole: left out are {left}"))
+    return told
 
 
 # ---------------------------------------------------------------- spans
 
 
-def _as_requests(value: Json) -> list[dict[str, Json]]:
-    """What a file holds as requests of OTLP; the spans of a dump stand in one."""
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What a request holds, in order.
+
+    Attributes:
+        is_one: whether it is a request at all.
+        spans: each with what says of which program it is.
+        records: of logs.
+    """
+
+    is_one: bool
+    spans: list[tuple[dict[str, Json], dict[str, Json]]]
+    records: list[dict[str, Json]]
+
+
+class _Requests:
+    """The requests of a file; the one that was asked for last is kept."""
+
+    def __init__(self, read: Callable[[int], _Request]) -> None:
+        self._read = read
+        self._last: tuple[int, _Request] | None = None
+
+    def at(self, number: int) -> _Request:
+        """One of them."""
+        if self._last is None or self._last[0] != number:
+            self._last = number, self._read(number)
+        return self._last[1]
+
+
+def _flat(request: Mapping[str, Json]) -> _Request:
+    of_spans, of_logs = _part(request, "resourceSpans"), _part(request, "resourceLogs")
+    spans = [
+        (span, each) for each in of_spans for scope in _part(each, "scopeSpans") for span in dicts(scope.get("spans"))
+    ]
+    logs = [record for each in of_logs for scope in _part(each, "scopeLogs") for record in _part(scope, "logRecords")]
+    return _Request(bool(of_spans or of_logs), spans, logs)
+
+
+def _as_request(value: Json) -> dict[str, Json]:
+    """What a file holds as a request of OTLP; the spans of a dump stand in one."""
     dumped = dicts(value)
     if not dumped or not all("spanContext" in each for each in dumped):
-        return [mapping(value)]
-    return [{"resourceSpans": [{"scopeSpans": [{"spans": [_as_span(each) for each in dumped]}]}]}]
+        return mapping(value)
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [_as_span(each) for each in dumped]}]}]}
 
 
 def _as_span(dumped: dict[str, Json]) -> dict[str, Json]:
@@ -165,47 +266,33 @@ def _as_span(dumped: dict[str, Json]) -> dict[str, Json]:
     }
 
 
+@cache
+def _underscored(name: str) -> str:
+    """A name as protocol buffers spell it."""
+    return re.sub(r"([A-Z])", lambda each: "_" + each[1].lower(), name)
+
+
 def _part(holder: Mapping[str, Json], name: str) -> list[dict[str, Json]]:
     """A list by its name, in the spelling of JSON or of protocol buffers."""
-    return dicts(holder.get(name)) or dicts(holder.get(re.sub(r"([A-Z])", lambda each: "_" + each[1].lower(), name)))
+    return dicts(holder.get(name)) or dicts(holder.get(_underscored(name)))
 
 
 def _one(holder: Mapping[str, Json], name: str) -> Json:
-    return holder.get(name, holder.get(re.sub(r"([A-Z])", lambda each: "_" + each[1].lower(), name)))
+    return holder[name] if name in holder else holder.get(_underscored(name))
 
 
-def _spans(requests: Sequence[dict[str, Json]]) -> Iterator[tuple[Span, dict[str, Json]]]:
-    for request in requests:
-        for of_resource in _part(request, "resourceSpans"):
-            resource = _attributes(mapping(of_resource.get("resource")))
-            for scope in _part(of_resource, "scopeSpans"):
-                for span in dicts(scope.get("spans")):
-                    yield _span(span), resource
-
-
-def _records(requests: Sequence[dict[str, Json]]) -> Iterator[tuple[str, Span]]:
-    """What log records say of spans."""
-    for request in requests:
-        for of_resource in _part(request, "resourceLogs"):
-            for scope in _part(of_resource, "scopeLogs"):
-                for record in _part(scope, "logRecords"):
-                    span = _id(_one(record, "spanId"))
-                    says = _attributes(record)
-                    if span and text(says.get("gen_ai.operation.name")):
-                        at_us = _micros(_one(record, "timeUnixNano"))
-                        trace = _id(_one(record, "traceId"))
-                        yield trace, Span(span, trace, "", text(_one(record, "eventName")), at_us, at_us, says)
+def _record(record: dict[str, Json]) -> Span:
+    """What a log record says of a span."""
+    at_us, says = _micros(_one(record, "timeUnixNano")), _attributes(record)
+    ids = _id(_one(record, "spanId")), _id(_one(record, "traceId"))
+    return Span(*ids, "", text(_one(record, "eventName")), at_us, at_us, says)
 
 
 def _span(span: dict[str, Json]) -> Span:
     events = [(text(event.get("name")), _attributes(event)) for event in dicts(span.get("events"))]
     says = _attributes(span)
     status = mapping(span.get("status"))
-    error = None
-    if str(status.get("code")) in _ERROR:
-        raised = next((said for name, said in events if name == "exception"), {})
-        kind = text(raised.get("exception.type")) or text(says.get("error.type")) or "Error"
-        error = ErrorInfo(kind, text(raised.get("exception.message")) or text(status.get("message")))
+    failed = str(status.get("code")) in _ERROR
     return Span(
         _id(_one(span, "spanId")),
         _id(_one(span, "traceId")),
@@ -214,9 +301,16 @@ def _span(span: dict[str, Json]) -> Span:
         _micros(_one(span, "startTimeUnixNano")),
         _micros(_one(span, "endTimeUnixNano")),
         says,
-        error,
+        error_of(says, events, text(status.get("message"))) if failed else None,
         events,
     )
+
+
+def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Json]]], message: str) -> ErrorInfo:
+    """What a span that failed says of it: its exception, else its status."""
+    raised = next((said for name, said in events if name == "exception"), {})
+    kind = text(raised.get("exception.type")) or text(says.get("error.type")) or "Error"
+    return ErrorInfo(kind, text(raised.get("exception.message")) or message)
 
 
 def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
@@ -240,7 +334,7 @@ def _value(value: Json, depth: int = 0) -> Json:
 def _id(given: Json) -> str:
     """An id in hexadecimal digits; protocol buffers write base64 in their own JSON."""
     written = text(given)
-    if re.fullmatch(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}", written):
+    if _HEXADECIMAL.fullmatch(written):
         return written.lower()
     try:
         found = base64.b64decode(written, validate=True)
@@ -304,7 +398,7 @@ def _messages(span: Span) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]
     if isinstance(system, list) and shown and shown[0].get("role") != "system":
         shown = [{"role": "system", "content": _words(system)}, *shown]
     if not shown and not said:
-        shown, said = _flat(span.says)
+        shown, said = _of_flat(span.says)
     if not shown and not said:
         shown, said = _of_ai_sdk(span.says)
     if not shown and not said:
@@ -345,7 +439,7 @@ def _words(parts: Sequence[Json]) -> str:
     return "\n".join(filter(None, texts))
 
 
-def _flat(says: Mapping[str, Json]) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
+def _of_flat(says: Mapping[str, Json]) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
     """Messages whose fields are attributes of their own, with their places in the names."""
     found: dict[str, dict[int, dict[str, Json]]] = {"in": {}, "out": {}}
     calls: dict[tuple[str, int], dict[int, dict[str, Json]]] = {}
@@ -361,6 +455,8 @@ def _flat(says: Mapping[str, Json]) -> tuple[list[dict[str, Json]], list[dict[st
             calls.setdefault((way, at), {}).setdefault(int(called[1]), {})[called[2]] = value
         elif named["rest"] in ("role", "content", "name", "tool_call_id", "finish_reason"):
             message[named["rest"]] = value
+        elif _PART.fullmatch(named["rest"]) and isinstance(value, str):
+            message["content"] = "\n".join(filter(None, (text(message["content"]), value)))
     for (way, at), asked in calls.items():
         found[way][at]["tool_calls"] = [
             {"id": call.get("id"), "type": "function",

@@ -45,7 +45,7 @@ def read_pi(document: Document) -> Sequence[Transcript] | None:
     flaw = next(flaws, None)
     for line in document.lines[1:]:
         while flaw is not None and flaw.line < line.number:
-            teller.flaw(f"line {flaw.line}: {flaw.what}")
+            teller.flaw(str(flaw))
             flaw = next(flaws, None)
         entry = line.value
         at_us = micros(entry.get("timestamp"))
@@ -61,7 +61,7 @@ def read_pi(document: Document) -> Sequence[Transcript] | None:
             model = text(entry.get("modelId")) or model
             lane.note(entry)
     if flaw is not None:
-        teller.flaw(f"line {flaw.line}: {flaw.what}")
+        teller.flaw(str(flaw))
     metadata = {key: wire(head[key]) for key in _HEAD if key in head}
     return [teller.done(model=model, metadata=metadata)]
 

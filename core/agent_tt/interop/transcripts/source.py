@@ -6,14 +6,17 @@ import copy
 import hashlib
 import threading
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import DIGEST_SIZE, entry_token, list_token, polynomial, sum_token, token
-from agent_tt.interop.transcripts.document import read_document
+from agent_tt.interop.kept import Kept
+from agent_tt.interop.transcripts.document import could_be_document, read_document, too_large
+from agent_tt.interop.transcripts.kept_list import beginning_of, identity_of, keep_list, kept_list
 from agent_tt.interop.transcripts.telling import strongest
+from agent_tt.interop.transcripts.transcript import Promise, Transcript
 from agent_tt.model import NO_USAGE, AgentCode, Call, ModelConfig, Problem, Run, Step
 from agent_tt.model.facts import StepFacts
 from agent_tt.plugins import PluginFailed, Plugins
@@ -21,13 +24,13 @@ from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.ops import Op
     from agent_tt.interop.transcripts.document import Document
-    from agent_tt.interop.transcripts.transcript import Talk, ToldCall, ToldStep, Transcript
+    from agent_tt.interop.transcripts.transcript import Talk, ToldCall, ToldStep
 
 __all__ = ["FORMATS", "Format", "TranscriptSource"]
 
@@ -35,8 +38,8 @@ __all__ = ["FORMATS", "Format", "TranscriptSource"]
 class Format(Protocol):
     """Reads a document as transcripts: what an entry point of the group `agent_tt.formats` names."""
 
-    def __call__(self, document: Document) -> Sequence[Transcript] | None:
-        """The runs in a document; None where it is of another format. Never raises, whatever the document holds."""
+    def __call__(self, document: Document) -> Sequence[Transcript | Promise] | None:
+        """The runs in a document, told or promised; None where it is of another format. Never raises."""
 
 
 def _accepted(found: object) -> Format:
@@ -47,7 +50,8 @@ def _accepted(found: object) -> Format:
 
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
-    "otlp", "langfuse", "claude_code", "pi", "atif", "swe_agent", "mini_swe_agent", "openhands", "chat",
+    "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
+    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
@@ -57,7 +61,7 @@ FORMATS: Final = Plugins[Format](
 """Formats of JSON files, the most particular first: what is merely a list of messages is asked last."""
 
 
-def read_transcripts(document: Document) -> Sequence[Transcript] | None:
+def read_transcripts(document: Document) -> Sequence[Transcript | Promise] | None:
     """What the first format that knows a document tells of it; None where none does."""
     for _, read in FORMATS.all():
         found = read(document)
@@ -66,41 +70,31 @@ def read_transcripts(document: Document) -> Sequence[Transcript] | None:
     return None
 
 
+_STEPS_KEPT: Final = 4_000
+"""Steps of promised runs that are kept, together."""
+
+
 @dataclass(slots=True)
 class _Told:
-    """A transcript as a run with its steps."""
-
-    transcript: Transcript
-    run: Run
-    steps: list[Step]
-
-
-@dataclass(slots=True)
-class _Contents:
-    """What a file held at one moment.
+    """A transcript as a run with its steps.
 
     Attributes:
         hashes: of each list of messages the hashes of its beginnings, as far as they were asked for, by its identity.
     """
 
-    runs: dict[str, _Told]
+    transcript: Transcript
+    run: Run
+    steps: list[Step]
     hashes: dict[int, list[int]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, path: FilePath, transcripts: Iterable[Transcript]) -> _Contents:
-        told = [_told(path, each) for each in transcripts]
-        told.sort(key=lambda each: (each.run.started_us, each.run.parent is not None), reverse=True)
-        return cls({each.run.id: each for each in told})
+    def step(self, step: int) -> ToldStep:
+        return self.transcript.steps[step - 1]
 
-    def step(self, run_id: str, step: int) -> ToldStep:
-        return self.runs[run_id].transcript.steps[step - 1]
-
-    def talk(self, run_id: str, step: int) -> Talk:
+    def talk(self, step: int) -> Talk:
         """The conversation after a step."""
-        transcript = self.runs[run_id].transcript
         if not step:
-            return transcript.opening
-        return transcript.steps[step - 1].talk or transcript.opening
+            return self.transcript.opening
+        return self.transcript.steps[step - 1].talk or self.transcript.opening
 
     def beginning(self, talk: Talk) -> int:
         """The hash of a conversation's messages, from which it is not seen how many there are."""
@@ -119,39 +113,140 @@ class _Contents:
         return sum_token(len(parts), sum(parts))
 
 
+Found: TypeAlias = "Callable[[FilePath], tuple[Document | None, Sequence[Transcript | Promise] | None]]"
+"""Reads a file, and the runs in it."""
+
+
+def _found_in(path: FilePath) -> tuple[Document | None, Sequence[Transcript | Promise] | None]:
+    document = read_document(path)
+    return document, None if document is None else read_transcripts(document)
+
+
+class _Contents:
+    """What a file held at one moment; where its list was kept, it is read once more than that is asked for.
+
+    Args:
+        path: the file.
+        before: what it held before. If it only grew, promised runs that nothing was added to are not told again.
+        found: what reads it, where no format does; its list is not kept then.
+
+    Attributes:
+        ids: of its runs, the one that began last first.
+        identity: what tells the file from what it was before.
+        stamp: what it looked like from outside.
+    """
+
+    def __init__(self, path: FilePath, before: _Contents | None = None, found: Found | None = None) -> None:
+        self._path, self._found = path, found or _found_in
+        self.stamp = _stamp(path)
+        self.identity, self._beginning = identity_of(path), beginning_of(path)
+        self._runs: dict[str, Run] = {}
+        self._whole: dict[str, _Told] = {}
+        self._promises: dict[str, Promise] = {}
+        self._told: Kept[_Told] = Kept(_STEPS_KEPT, lambda told: len(told.steps))
+        self._latest: _Told | None = None
+        self._flaws: tuple[str, ...] = ()
+        kept = kept_list(path, self.identity) if found is None else None
+        self._is_kept = self._is_unread = kept is not None
+        self._runs = {run.id: run for run in kept or ()}
+        self.ids = [*self._runs]
+        if not self._is_unread:
+            self._read(before)
+            self._is_kept = before is not None or found is not None  # what grows is another file by the next time
+
+    @property
+    def flaws(self) -> tuple[str, ...]:
+        """What of it could not be read, in words, where no run tells it."""
+        if self._is_unread:
+            self._read()
+        return self._flaws
+
+    def run(self, run_id: str) -> Run:
+        """A run; a promised one is told once, and kept without its steps."""
+        if run_id not in self._runs:
+            self._runs[run_id] = self.told(run_id).run
+        return self._runs[run_id]
+
+    def told(self, run_id: str) -> _Told:
+        """A run with its steps; a promised one is told now unless it still is known."""
+        if self._is_unread:
+            self._read()
+        if run_id not in self._promises:
+            return self._whole[run_id]
+        if self._latest is None or self._latest.run.id != run_id:  # which alone may have more steps than are kept
+            self._latest = None
+            self._latest = self._told.get(run_id, lambda: _told(self._path, self._promises[run_id].tell()))
+        return self._latest
+
+    def rows_of(self, promises: Mapping[str, Promise]) -> dict[str, Run]:
+        """The runs among those promised by the file as it is now that nothing was added to, if it only grew."""
+        if self._beginning is None or self._beginning != beginning_of(self._path, self._beginning[2]):
+            return {}
+        known = ((promise, self._promises.get(run_id)) for run_id, promise in promises.items())
+        same = [now.id for now, old in known if old and (now.began_us, now.size) == (old.began_us, old.size)]
+        return {run_id: self._runs[run_id] for run_id in same if run_id in self._runs}
+
+    def to_keep(self) -> list[Run]:
+        """The list, once: when all of it is known, and is not kept yet; else nothing."""
+        if self._is_kept or len(self._runs) < len(self.ids):
+            return []
+        self._is_kept = True
+        return [self._runs[run_id] for run_id in self.ids]
+
+    def _read(self, before: _Contents | None = None) -> None:
+        self._is_unread = False
+        document, found = self._found(self._path)
+        if document is None or not found:
+            if document is not None and document.is_large:
+                raise too_large(self._path, self.stamp[1])
+            self.ids = []
+            return
+        self._promises = {each.id: each for each in found if isinstance(each, Promise)}
+        if before is not None:
+            self._runs = before.rows_of(self._promises)
+        whole = [_told(self._path, each) for each in found if isinstance(each, Transcript)]
+        self._whole = {told.run.id: told for told in whole}
+        order = [(told.run.started_us, told.run.parent is not None, told.run.id) for told in whole]
+        order += [(promise.began_us, False, promise.id) for promise in self._promises.values()]
+        order.sort(key=lambda each: each[:2], reverse=True)
+        self.ids = list(dict.fromkeys(run_id for _, _, run_id in order))
+        tells = any(told.transcript.flaws for told in whole)
+        self._flaws = () if tells else tuple(map(str, document.seen_flaws))
+
+
 class TranscriptSource(RunSource):
     """The runs in a file that another program keeps conversations in.
 
     Args:
         path: the file.
-        document: what was read of it.
-        transcripts: what its format tells of it.
+        contents: what it holds; read now where it is not given.
+        found: what reads it, where no format does.
     """
 
-    def __init__(self, path: FilePath, transcripts: Sequence[Transcript]) -> None:
-        self._path = path
+    def __init__(self, path: FilePath, contents: _Contents | None = None, found: Found | None = None) -> None:
+        self._path, self._found = path, found
+        contents = contents or _Contents(path, found=found)
         self._lock = threading.RLock()
-        self._stamp = _stamp(path)
+        self._known, self._stamp = contents, contents.stamp
         self._version = 0
         self._read = 0
-        self._known = _Contents.of(path, transcripts)
+        self._is_lost = False
 
     @classmethod
     def detect(cls, path: FilePath, head: bytes) -> TranscriptSource | None:
-        """The source of a file of JSON if a format knows it, None if none does.
+        """The source of a file of JSON, YAML or OTLP, or of a zip archive, if a format knows it, None if none does.
 
         Raises:
             StoreUnreadable: the file is too large, or cannot be read.
         """
-        if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] not in (b"{", b"["):
+        if not could_be_document(head):
             return None
-        document = read_document(path)
-        found = None if document is None else read_transcripts(document)
-        return cls(path, found) if found else None
+        contents = _Contents(path)
+        return cls(path, contents) if contents.ids else None
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything is in memory."""
+        """Pages cost what they return."""
         return Capabilities(pages=True)
 
     @property
@@ -171,17 +266,26 @@ class TranscriptSource(RunSource):
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
         """List the runs, the one that began last first."""
         with self._lock:
-            return [told.run for told in self._contents().runs.values()][:limit]
+            contents = self._contents()
+        found: list[Run] = []
+        for run_id in contents.ids[:limit]:
+            with self._lock:  # for one at a time: of a large file others need not wait for all
+                found.append(contents.run(run_id))
+        with self._lock:
+            listed = contents.to_keep()
+        if listed:
+            keep_list(self._path, contents.identity, listed)
+        return found
 
     def step_count(self, run_id: str) -> int:
         """Give the number of the last step."""
         with self._lock:
-            return len(self._contents().runs[run_id].steps)
+            return self._contents().run(run_id).steps
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
         """List steps start..stop-1 in order."""
         with self._lock:
-            steps = self._contents().runs[run_id].steps
+            steps = self._contents().told(run_id).steps
             return steps[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]
 
     def calls(self, run_id: str, step: int) -> list[Call]:
@@ -189,14 +293,14 @@ class TranscriptSource(RunSource):
         with self._lock:
             if not self._checked(run_id, step):
                 return []
-            told = self._contents().step(run_id, step).calls
+            told = self._contents().told(run_id).step(step).calls
             found = self._calls(run_id, step)
             return [replace(call, args=each.given) for call, each in zip(found, told, strict=True)]
 
     def with_values(self, run_id: str, head: Call) -> Call:
         """Read a call of `call_heads` with what the model was shown."""
         with self._lock:
-            told = self._contents().step(run_id, head.step).calls[head.number - 1]
+            told = self._contents().told(run_id).step(head.step).calls[head.number - 1]
             return replace(self._calls(run_id, head.step)[head.number - 1], args=told.given)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
@@ -219,8 +323,8 @@ class TranscriptSource(RunSource):
         if base is None:
             return []
         with self._lock:
-            contents = self._contents()
-            before, after = contents.talk(run_id, base), contents.talk(run_id, step)
+            told = self._contents().told(run_id)
+            before, after = told.talk(base), told.talk(step)
             if before.messages is not after.messages:
                 return diff(cast("Wire", before.state), cast("Wire", after.state))
             ops = diff(dict(before.beside), dict(after.beside)) if before.beside != after.beside else []
@@ -233,19 +337,26 @@ class TranscriptSource(RunSource):
         """Give 16 bytes that are equal exactly when two states are."""
         with self._lock:
             self._checked(run_id, step)
-            contents = self._contents()
-            return contents.token(contents.talk(run_id, step)).to_bytes(DIGEST_SIZE, "little")
+            told = self._contents().told(run_id)
+            return told.token(told.talk(step)).to_bytes(DIGEST_SIZE, "little")
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """List what of the file could not be read."""
         with self._lock:
-            chosen = [told for told in self._contents().runs.values() if run_id in (None, told.run.id)]
-            return [Problem(told.run.id, step, what) for told in chosen for step, what in told.transcript.flaws]
+            contents = self._contents()
+            problems = [Problem(None, None, what) for what in contents.flaws]
+            if self._is_lost:
+                problems.append(Problem(None, None, "it was changed and holds no runs now; shown is what it held"))
+        for each in contents.ids:
+            if run_id in (None, each):
+                with self._lock:
+                    problems += [Problem(each, step, what) for step, what in contents.told(each).transcript.flaws]
+        return problems
 
     def _shared(self, run_id: str, step: int) -> Wire:
         with self._lock:
             self._checked(run_id, step)
-            return cast("Wire", self._contents().talk(run_id, step).state)
+            return cast("Wire", self._contents().told(run_id).talk(step).state)
 
     def _checked(self, run_id: str, step: int) -> int:
         last = self.step_count(run_id)
@@ -255,8 +366,8 @@ class TranscriptSource(RunSource):
 
     def _calls(self, run_id: str, step: int) -> list[Call]:
         """The calls of a step, without what models were shown."""
-        contents = self._contents()
-        told = contents.step(run_id, step)
+        own = self._contents().told(run_id)
+        told = own.step(step)
         return [
             Call(
                 step=step,
@@ -269,7 +380,7 @@ class TranscriptSource(RunSource):
                 args=call.args,
                 result=call.result,
                 error=call.error,
-                signature=_signature(contents, call),
+                signature=_signature(own, call),
                 started_us=call.started_us,
                 ended_us=call.ended_us,
                 meta=call.meta,
@@ -282,18 +393,28 @@ class TranscriptSource(RunSource):
         version = self.version()
         if version != self._read:
             self._read = version
-            document = read_document(self._path) if self._path.exists() else None
-            found = None if document is None else read_transcripts(document)
-            if found:
-                self._known = _Contents.of(self._path, found)
+            self._is_lost = True
+            before = self._known if self._found is None else None
+            contents = _Contents(self._path, before, self._found) if self._path.exists() else None
+            if contents is not None and contents.ids:
+                self._known, self._is_lost = contents, False
         return self._known
 
 
-def _signature(contents: _Contents, call: ToldCall) -> str:
+def _signature(told: _Told, call: ToldCall) -> str:
     asked: Wire = call.args
     if call.asked is not None:
-        asked = [contents.beginning(call.asked).to_bytes(DIGEST_SIZE, "little").hex(), call.asked.length]
+        asked = [told.beginning(call.asked).to_bytes(DIGEST_SIZE, "little").hex(), call.asked.length]
     return hashlib.blake2b(tlv([call.kind, call.name, asked]), digest_size=DIGEST_SIZE).hexdigest()
+
+
+def _facts_of(step: ToldStep) -> dict[str, Wire]:
+    facts: dict[str, Wire] = {}
+    if step.raw:
+        StepFacts.raw_entries.put(facts, step.raw)
+    if step.usage.unpriced:
+        StepFacts.unpriced.put(facts, step.usage.unpriced)
+    return facts
 
 
 def _told(path: FilePath, transcript: Transcript) -> _Told:
@@ -326,7 +447,7 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
                 inherited=number <= shared,
                 decision=step.decision,
                 calls=len(step.calls),
-                extra=StepFacts.raw_entries.entry(step.raw) if step.raw else {},
+                extra=_facts_of(step),
             )
         )
     usage = transcript.usage or usage
@@ -336,7 +457,7 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
         id=transcript.id,
         name=transcript.id,
         status=transcript.status,
-        started_us=min(times, default=0),
+        started_us=min(times, default=0) if transcript.began_us is None else transcript.began_us,
         ended_us=max(times, default=None),
         code=AgentCode(),
         model=ModelConfig(transcript.model) if transcript.model else None,

@@ -17,12 +17,15 @@ from agent_tt.providers.loose import parse
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.interop.transcripts.telling import Lane
     from agent_tt.interop.transcripts.transcript import ToldCall, ToldStep, Transcript
     from agent_tt.model import ErrorInfo, RunStatus
     from agent_tt.providers.shapes import Json, ModelAnswer
 
-__all__ = ["AgentWork", "ModelWork", "Span", "ToolWork", "parsed", "tell_trace"]
+__all__ = [
+    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "parsed", "tell_trace",
+]  # fmt: skip
 
 _SHORT: Final = 200
 """Characters of what a trace's roots say, by name, that stand in the run's metadata."""
@@ -49,22 +52,55 @@ class ToolWork:
 
     Attributes:
         asked_as: the id under which a model asked for it; empty where the span does not say.
+        turn: its result as the conversation has it, where that is known before a model is shown it.
+        is_over: whether it gave anything.
     """
 
     name: str
     given: Json
     result: Json
     asked_as: str = ""
+    turn: dict[str, Json] | None = None
+    is_over: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class AgentWork:
-    """An agent of that name was at work."""
+    """An agent of that name was at work.
+
+    Attributes:
+        is_apart: whether its conversation is none of the main one, although no other agent is around it.
+    """
 
     name: str
+    is_apart: bool = False
 
 
-Work: TypeAlias = "ModelWork | ToolWork | AgentWork"
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The conversation was replaced by what the next model is shown."""
+
+    entry: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something else is told.
+
+    Attributes:
+        entry: all that is said of it.
+        step: the name of the step that it is; empty where it is shown with the one that it stands in.
+        says: what that step comes to, in a line.
+        beside: what the state holds from then on beside the conversation, by name.
+    """
+
+    entry: dict[str, Json]
+    step: str = ""
+    says: str = ""
+    beside: Mapping[str, Json] = field(default_factory=dict)
+
+
+Work: TypeAlias = "ModelWork | ToolWork | AgentWork | Compaction | Remark"
 
 
 @dataclass(slots=True, eq=False)
@@ -103,18 +139,21 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
         title: its name; that of its root where it has none of its own.
     """
     order = sorted(spans.values(), key=lambda span: (span.start_us or 0, -(span.end_us or 0)))
-    telling = _Telling(trace or "trace", spans, system)
+    telling = TraceTelling(trace or "trace", spans, system)
     is_of_models = any(isinstance(span.does, ModelWork | ToolWork) for span in order)
     for span in order:
         telling.tell(span, is_of_models=is_of_models)
+    telling.end()
     roots = [span for span in order if span.parent not in spans]
-    root = next((span for span in roots if not span.parent), None)
-    status: RunStatus = "unknown" if root is None or root.end_us is None else "failed" if root.error else "succeeded"
+    tops = [span for span in roots if not span.parent]
+    is_over = bool(tops) and all(span.end_us is not None for span in tops)
+    error = next((span.error for span in tops if span.error is not None), None)
+    status: RunStatus = "unknown" if not is_over else "failed" if error else "succeeded"
     said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
     named = title or (roots[0].name if roots else "")
     return telling.teller.done(
         status=status,
-        error=None if root is None else root.error,
+        error=error,
         model=telling.model or None,
         metadata={**said, **(RunFacts.title.entry(named) if named else {})},
     )
@@ -126,8 +165,13 @@ def parsed(value: Json) -> Json:
     return value if found is None else found
 
 
-class _Telling:
-    """Tells the spans of one trace, in the order in which they began."""
+class TraceTelling:
+    """Tells the spans of one trace, in the order in which they began.
+
+    Attributes:
+        teller: what was told.
+        model: the model that was asked last.
+    """
 
     def __init__(self, run_id: str, spans: Mapping[str, Span], system: str) -> None:
         self.teller = Teller(run_id, system)
@@ -135,6 +179,9 @@ class _Telling:
         self._spans = spans
         self._waiting: dict[str, list[tuple[ToldStep, ToldCall]]] = {}
         self._began_in: dict[str, ToldStep | None] = {}
+        self._shown: dict[str, tuple[Sequence[dict[str, Json]], list[Wire]]] = {}
+        """Of each lane what its model was shown last, and as values of a state: the very same is not read again."""
+        self._compacted: dict[str, list[tuple[Span, Compaction]]] = {}
 
     def tell(self, span: Span, *, is_of_models: bool) -> None:
         """Tell a span; one that is neither of a model nor of a tool only where none of the trace is."""
@@ -143,6 +190,10 @@ class _Telling:
             self._model(span, span.does, lane)
         elif isinstance(span.does, ToolWork):
             self._tool(span, span.does, lane)
+        elif isinstance(span.does, Remark):
+            self._remark(span, span.does, lane)
+        elif isinstance(span.does, Compaction):
+            self._compacted.setdefault(lane.name, []).append((span, span.does))
         elif not is_of_models:
             step = lane.step(span.name or "span", span.end_us, began_us=span.start_us)
             step.status, step.error = ("error", span.error) if span.error else ("ok", None)
@@ -150,16 +201,17 @@ class _Telling:
 
     def _lane(self, span: Span) -> Lane:
         """The lane of the agent around a span, where that agent is inside another one."""
-        agents: list[str] = []
+        agents: list[AgentWork] = []
         seen: set[str] = {span.id}
         above = self._spans.get(span.parent)
         while above is not None and above.id not in seen:
             seen.add(above.id)
             if isinstance(above.does, AgentWork):
-                agents.append(above.does.name)
+                agents.append(above.does)
             above = self._spans.get(above.parent)
-        name = agents[0] if agents else ""
-        if len(agents) < 2 or name == agents[-1]:
+        name = agents[0].name if agents else ""
+        is_apart = any(agent.is_apart for agent in agents)
+        if not is_apart and (len(agents) < 2 or name == agents[-1].name):
             self.teller.main.agent = name or None
             return self.teller.main
         if name not in self._began_in:
@@ -168,18 +220,33 @@ class _Telling:
 
     def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
         self.model = work.answer.model or self.model
-        for asked_as, content, is_error in (result for message in work.shown for result in results_in(message)):
-            _, call = self.teller.asked.get(asked_as) or (None, None)
-            if call is not None and call.status == "pending":  # no span of the tool says it
-                answer(call, wire(content), failed=is_error)
-        lane.shown([wire(message) for message in work.shown])
+        before, told = self._shown.get(lane.name, ((), []))
+        pairs = enumerate(zip(before, work.shown, strict=False))
+        same = next((at for at, (one, other) in pairs if one is not other), min(len(before), len(work.shown)))
+        for message in work.shown[same:]:
+            self._see(message)
+        shown = [*told[:same], *(wire(message) for message in work.shown[same:])]
+        self._shown[lane.name] = work.shown, shown
+        for compaction in self._compacted.pop(lane.name, ()):
+            self._compact(lane, *compaction, shown)
+        lane.shown(shown)
         turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
         step = lane.turn(turn, span.end_us, answer=work.answer, began_us=span.start_us)
+        if step is not None and not work.said:  # nothing is known of its answer
+            lane.said.pop()
+            step.calls[0].result = None
         for call in step.calls if step is not None else ():
             if call.kind == "tool" and step is not None:
                 self._waiting.setdefault(call.name, []).append((step, call))
         for message in work.said[1:]:
             lane.add(message, span.end_us)
+
+    def _see(self, message: dict[str, Json]) -> None:
+        """Take results of tools out of what a model is shown, where no span of the tool says them."""
+        for asked_as, content, is_error in results_in(message):
+            _, call = self.teller.asked.get(asked_as) or (None, None)
+            if call is not None and call.status == "pending":
+                answer(call, wire(content), failed=is_error)
 
     def _tool(self, span: Span, work: ToolWork, lane: Lane) -> None:
         known = self.teller.asked.get(work.asked_as) if work.asked_as else None
@@ -194,6 +261,29 @@ class _Telling:
         if call.args is None:
             call.args = wire(work.given)
         call.started_us = span.start_us
+        if not work.is_over:
+            return
         answer(call, wire(work.result), span.end_us, failed=span.error is not None)
         call.error = span.error or call.error
         own.ended_us = max(filter(None, (own.ended_us, span.end_us)), default=None)
+        if work.turn is not None:
+            lane.add(work.turn, span.end_us)
+
+    def _remark(self, span: Span, remark: Remark, lane: Lane) -> None:
+        if remark.step:
+            step = lane.step(remark.step, span.end_us, began_us=span.start_us)
+            step.status, step.error = ("error", span.error) if span.error else ("ok", None)
+            step.decision = remark.says or None
+        lane.beside |= {key: wire(value) for key, value in remark.beside.items()}
+        lane.note(remark.entry)
+
+    def _compact(self, lane: Lane, span: Span, compaction: Compaction, messages: list[Wire]) -> None:
+        lane.begin_anew("compaction", messages, span.start_us)
+        lane.note(compaction.entry)
+
+    def end(self) -> None:
+        """Tell of compactions after which no model was asked."""
+        for name, compactions in self._compacted.items():
+            lane = self.teller.lane(name)
+            for compaction in compactions:
+                self._compact(lane, *compaction, lane.said)

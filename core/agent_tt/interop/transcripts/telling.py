@@ -121,6 +121,7 @@ class Lane:
         self._open: ToldStep | None = None
         self._has_steps = False
         self._at: int | None = None
+        self._without_id: list[tuple[ToldStep, ToldCall]] = []
 
     def turn(
         self,
@@ -161,6 +162,8 @@ class Lane:
         step.calls.append(call)
         if asked_as:
             self._teller.asked[asked_as] = step, call
+        else:
+            self._without_id.append((step, call))
         return call
 
     def result(
@@ -169,13 +172,13 @@ class Lane:
         """Take in what a tool gave; the conversation is not added to.
 
         Args:
-            asked_as: the id under which a model asked for it.
+            asked_as: the id under which a model asked for it; its name, where that asks without ids.
             content: what it gave.
             at_us: when that was written down.
             failed: whether it reported an error.
             name: the tool, where nobody is known to have asked for it.
         """
-        step, call = self._teller.asked.get(asked_as) or (None, None)
+        step, call = self._teller.asked.get(asked_as) or self._named(asked_as)
         if step is None or call is None:
             step = self.step(name or "tool", at_us) if self._open is None else self._open
             call = ToldCall("tool", name or "tool", started_us=self._at, meta=_asked_as(asked_as))
@@ -184,6 +187,11 @@ class Lane:
         if step.lane == self.name:
             step.ended_us = _later(step.ended_us, at_us)
         return call
+
+    def _named(self, name: str) -> tuple[ToldStep, ToldCall] | tuple[None, None]:
+        """The first call of a tool, of those that were asked for without an id, that has no result yet."""
+        waiting = (each for each in self._without_id if each[1].name == name and each[1].status == "pending")
+        return next(waiting, (None, None))
 
     def add(self, turn: dict[str, Json], at_us: int | None = None) -> ToldStep | None:
         """Take in a turn that nobody said or answered: one that the program itself put into the conversation."""
@@ -200,7 +208,7 @@ class Lane:
         self.close()
         known = len(self.said)
         if [*messages[:known]] == self.said:
-            self.said += messages[known:]
+            self.said[:] = messages  # equal ones too: what is the very same is compared at once the next time
         else:
             self.said = [*messages]
         if not self._has_steps:
@@ -290,7 +298,7 @@ def results_in(turn: Mapping[str, Json]) -> list[tuple[str, Json, bool]]:
         return [(text(turn.get("call_id")), turn.get("output"), False)]
     if turn.get("role") in ("tool", "function"):
         asked_as = next(filter(None, (text(turn.get(key)) for key in ("tool_call_id", "id", "name"))), "")
-        return [(asked_as, turn.get("content"), turn.get("error") is True or turn.get("status") == "error")]
+        return [(asked_as, turn.get("content"), bool(turn.get("error")) or turn.get("status") == "error")]
     found: list[tuple[str, Json, bool]] = []
     for block in dicts(turn.get("content")):
         block_kind = text(block.get("type"))
@@ -298,6 +306,14 @@ def results_in(turn: Mapping[str, Json]) -> list[tuple[str, Json, bool]]:
             given = block.get("content")
             is_error = block.get("is_error") is True or text(mapping(given).get("type")).endswith("_error")
             found.append((text(block.get("tool_use_id")), given, is_error))
+        elif "toolResult" in block:  # of Bedrock
+            result = mapping(block["toolResult"])
+            found.append((text(result.get("toolUseId")), result.get("content"), result.get("status") == "error"))
+    for part in dicts(turn.get("parts")):  # of Gemini, which need not give ids
+        result = mapping(part.get("functionResponse", part.get("function_response")))
+        if result:
+            came = result.get("response")
+            found.append((text(result.get("id")) or text(result.get("name")), came, "error" in mapping(came)))
     return found
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 from agent_tt.model import NO_USAGE, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, CallStatus, ErrorInfo, RunStatus, StepStatus
 
-__all__ = ["Talk", "ToldCall", "ToldStep", "Transcript"]
+__all__ = ["Promise", "Talk", "ToldCall", "ToldStep", "Transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class Transcript:
         system: the program that kept it, in its own words.
         opening: what was said before the first step.
         fork: the id of the transcript that it left, and after how many steps.
+        began_us: when it began, where the file says that apart from its steps; microseconds since 1970.
         usage: of the whole, where the file says it beside, or in place of, that of single answers.
         flaws: what of the file could not be read, in words, with the number of the step before it.
     """
@@ -109,7 +110,25 @@ class Transcript:
     status: RunStatus = "unknown"
     error: ErrorInfo | None = None
     model: str | None = None
+    began_us: int | None = None
     usage: Usage | None = None
     fork: tuple[str, int] | None = None
     metadata: dict[str, Wire] = field(default_factory=dict)
     flaws: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One run of a file of many, that is told when it is asked for, and may be again.
+
+    Attributes:
+        id: of the run.
+        began_us: when it began, by which it is listed; microseconds since 1970.
+        size: of how many entries it is made, by which it is seen that more were added.
+        tell: gives the transcript of that id.
+    """
+
+    id: str
+    began_us: int
+    size: int
+    tell: Callable[[], Transcript]

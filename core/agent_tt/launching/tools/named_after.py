@@ -8,7 +8,7 @@ from agent_tt.comparing.steps.asked_tools import read_asked_tools
 from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.settings import OutsideEffect
@@ -22,23 +22,10 @@ def held_paths(lines: Sequence[Mapping[str, object]]) -> dict[str, str]:
     return {str(line["path"]): str(line["message"]) for line in lines if line["event"] == "held"}
 
 
-def unmatched_paths(
-    lines: Sequence[Mapping[str, object]], calls: Mapping[str, OutsideEffect], called: set[str]
-) -> list[str]:
-    """Paths of which no process made a call.
-
-    Args:
-        lines: what the processes said.
-        calls: what was named.
-        called: the names of the calls that are recorded: what a process that was killed did not come to say.
-    """
-    said = {line["pid"]: line["unseen"] for line in lines if line["event"] == "end"}
-    left = list(calls)
-    for unseen in said.values():
-        left = [path for path in left if isinstance(unseen, list) and path in unseen]
-    if any(line["pid"] not in said for line in lines if line["event"] == "boot"):
-        left = [path for path in left if called.isdisjoint({path.rpartition(".")[2], ".".join(path.split(".")[-2:])})]
-    return left
+def unmatched_paths(lines: Sequence[Mapping[str, object]], calls: Iterable[str]) -> list[str]:
+    """Paths, of those that were named, of which no process said that it made a call."""
+    called = {line["path"] for line in lines if line["event"] == "called"}
+    return [path for path in calls if path not in called]
 
 
 def remember(
@@ -54,9 +41,7 @@ def remember(
     """
     if not calls:
         return []
-    steps = [(run, step) for run in runs for step in store.steps(run) if step.calls]
-    called = {call.name for run, step in steps for call in store.calls(run, step.number)}
-    unmatched, held = unmatched_paths(lines, calls, called), held_paths(lines)
+    unmatched, held = unmatched_paths(lines, calls), held_paths(lines)
     own = {str(line["id"]) for line in lines if line["event"] == "run" and line.get("own") is True}
     for run in runs:
         facts: dict[str, Wire] = {}

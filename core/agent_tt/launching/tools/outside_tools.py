@@ -76,11 +76,13 @@ class OutsideTools:
     Attributes:
         tell: what is done about a function that something holds where it cannot be replaced; a warning, unless set.
         fail: what is done when a path turns out to lead nowhere as its module loads; it is raised, unless set.
+        told: what hears of the first call of a path in this process; nothing, unless set.
     """
 
     def __init__(self) -> None:
         self.tell: Callable[[Held], None] = _warn
         self.fail: Callable[[AgentTTError], None] = _raise
+        self.told: Callable[[str], None] | None = None
         self._lock = threading.RLock()
         self._paths: dict[str, OutsideEffect] = {}
         self._waiting: dict[str, list[DottedPath]] = {}
@@ -199,7 +201,7 @@ class OutsideTools:
         with self._lock:
             self._watch.stop()
             self._main.stop()
-            self.tell, self.fail = _warn, _raise
+            self.tell, self.fail, self.told = _warn, _raise, None
             for replaced in reversed(self._replaced):
                 replaced.undo()
             self._paths.clear()
@@ -229,7 +231,13 @@ class OutsideTools:
         self._remember(path.text, effect, replace_at(module, path, self._how(path.text, path.shown, effect)))
 
     def _how(self, path: str, shown: str, effect: OutsideEffect) -> How:
-        return How(shown, effect, partial(self._called.add, path))
+        return How(shown, effect, partial(self._was_called, path))
+
+    def _was_called(self, path: str) -> None:
+        if path not in self._called:
+            self._called.add(path)
+            if self.told is not None:
+                self.told(path)
 
     def _remember(self, path: str, effect: OutsideEffect, replaced: Replaced | None) -> None:
         if replaced is None:

@@ -10,6 +10,7 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 | `steps` | `Step.extra` |
 | `calls` | `Call.meta` |
 | `replays` | what a store keeps of a replay |
+| `program` | those of `runs` that say which program ran |
 | `stored` | what a store keeps with these: `runs.meta` and `steps.meta` |
 """
 

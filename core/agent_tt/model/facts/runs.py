@@ -303,6 +303,7 @@ class RunFacts(Facts):
     )
     effects = Fact(TEXT_BY_NAME, "what a person who forked it said that tools do: `read` or `write`, by name")
     unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
+    jobs_came = Fact(TEXTS, "lanes of jobs that worker processes did, in the order in which what they gave came back")
     incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
     resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")
     fork_terms = Fact(record(TermFacts), "of a fork: on what terms it runs, where they differ from the usual")
@@ -311,9 +312,11 @@ class RunFacts(Facts):
     edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
     bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
     title = Fact(TEXT, "of a run in another program's file of messages: its title there")
+    parts_left_out = Fact(TEXT, "of a run in another program's file: what of it is not shown, being too much")
     golden_result = Fact(
         record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
     )
+    traceparent = Fact(TEXT, "the span of OpenTelemetry in which it began, as W3C's Trace Context writes it")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
     langgraph_early_writes = Fact(

@@ -7,7 +7,6 @@
 | `query`, `folding` | what is searched for, and what it means that a text holds it |
 | `hits` | what comes out, and in which order |
 | `read` | searching by reading |
-| `files` | where the files of indexes lie, for the user alone |
 | `cache` | the file that an index lies in |
 | `build`, `write` | filling it, and taking out of it |
 | `lookup`, `grams` | searching it |

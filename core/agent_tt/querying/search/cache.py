@@ -27,7 +27,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt.querying.search.files import (
+from agent_tt.cache_files import (
     CacheLost,
     alone_in,
     cache_path,

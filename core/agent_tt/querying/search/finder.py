@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.addresses import Address
+from agent_tt.cache_files import CacheLost, cache_path
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.build import Builder, IndexFull
 from agent_tt.querying.search.cache import Cache, can_index
-from agent_tt.querying.search.files import CacheLost, cache_path
 from agent_tt.querying.search.hits import Gathered, Hits
 from agent_tt.querying.search.lookup import Stretch, look_up
 from agent_tt.querying.search.query import words_needed

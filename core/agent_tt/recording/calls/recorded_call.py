@@ -354,7 +354,13 @@ class RecordedCall:
         """While it lasts, calls of this code are made by the function of this call."""
         scope = enter(self.recording, self._step, self)
         try:
-            yield
+            if not SESSION.chain.around_call:
+                yield
+                return
+            with contextlib.ExitStack() as around:
+                for link in SESSION.chain.around_call:
+                    around.enter_context(link(self))
+                yield
         finally:
             leave(scope)
 

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import threading
 
-__all__ = ["ANYIO", "EXECUTOR_WORKER", "THREAD_POOLS", "TRIO_THREADS", "serves_jobs"]
+__all__ = ["ANYIO", "EXECUTOR_WORKER", "PROCESS_POOLS", "THREAD_POOLS", "TRIO_THREADS", "serves_jobs"]
 
 ANYIO: Final = "anyio._backends._asyncio"
 """The module of anyio's worker threads, and of its task groups on asyncio."""
 
 TRIO_THREADS: Final = "trio._core._thread_cache"
 """The module of trio's worker threads."""
+
+PROCESS_POOLS: Final = "concurrent.futures.process"
+"""The module of `ProcessPoolExecutor`, whose jobs worker processes do."""
 
 THREAD_POOLS: Final = "multiprocessing.pool"
 """The module of `ThreadPool`, whose threads run its function `worker`."""

@@ -26,17 +26,24 @@ from agent_tt.recording.concurrency.lane_checks import (
 )
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.new_lanes import in_lane, new_lane, place_here, say_ended
+from agent_tt.recording.concurrency.process_pools import executor_places
 from agent_tt.recording.concurrency.tasks import TRIO_RUN, is_asyncio_future, runs_a_loop
 from agent_tt.recording.concurrency.thread_pools import thread_pool_places
 from agent_tt.recording.concurrency.trio_tasks import trio_places
-from agent_tt.recording.concurrency.worker_threads import ANYIO, THREAD_POOLS, TRIO_THREADS, serves_jobs
+from agent_tt.recording.concurrency.worker_threads import (
+    ANYIO,
+    PROCESS_POOLS,
+    THREAD_POOLS,
+    TRIO_THREADS,
+    serves_jobs,
+)
 from agent_tt.recording.lanes.guard_bypass import carried, is_below_a_call
 from agent_tt.recording.lanes.job_ends import job_returns, job_told
 from agent_tt.recording.lanes.lanes import INHERITED, SHARES_WORK, THREAD_LANES
 from agent_tt.recording.lanes.list_order import ListOrder
 from agent_tt.recording.lanes.timers import count_fired
 from agent_tt.recording.modules.import_watch import ImportWatch
-from agent_tt.recording.runs.child_process import watch_forks
+from agent_tt.recording.runs.child_process import preparing_places, starting_places, watch_forks
 from agent_tt.recording.scope import CURRENT, here
 
 if TYPE_CHECKING:
@@ -379,6 +386,9 @@ _LIBRARIES: Final[dict[str, Callable[[ModuleType], Sequence[Patch | Rebinding]]]
     "asyncio": _asyncio_patches,
     "uvloop": _uvloop_patches,
     ANYIO: _checked(check_anyio),
+    PROCESS_POOLS: lambda module: [Patch(*place) for place in executor_places(module)],
+    "multiprocessing.process": lambda module: [Patch(*place) for place in starting_places(module)],
+    "multiprocessing.spawn": lambda module: [Patch(*place) for place in preparing_places(module)],
     THREAD_POOLS: lambda module: [Patch(*place) for place in thread_pool_places(module)],
     TRIO_RUN: lambda module: [Patch(*place) for place in trio_places(module)],
     TRIO_THREADS: _checked(check_trio_threads),

@@ -7,6 +7,7 @@
 | `journal`, `fallback` | the one way from a recording to its store, and where it goes when that fails |
 | `child_process`, `process_runs` | what other processes record into the run, and which of its process's runs it is |
 | `own_pruning` | starting to prune the store, where the settings ask for it |
+| `traced` | the span of OpenTelemetry in which a run begins |
 | `output` | what the agent prints on standard output |
 | `kept_patterns` | what else is secret by a project's own rules |
 | `block` | the base of what is used in a `with` or `async with` block |

@@ -14,23 +14,40 @@ import os
 import sys
 import threading
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.lanes.guard_bypass import share_ends
-from agent_tt.recording.lanes.lanes import THREAD_LANES
+from agent_tt.recording.lanes.lanes import THREAD_LANES, Lane
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
+    from types import ModuleType
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.open_run import OpenRun
 
-__all__ = ["JOIN_VARIABLE", "Join", "environment_for", "join_from_here", "watch_forks"]
+__all__ = [
+    "JOIN_VARIABLE",
+    "Join",
+    "environment_for",
+    "is_beside_jobs",
+    "join_from_here",
+    "label_here",
+    "preparing_places",
+    "starting_places",
+    "watch_forks",
+]
 
 JOIN_VARIABLE: Final = "AGENT_TT_JOIN"
 _LABEL: Final = "proc"
+_POOLS: Final = frozenset({"concurrent.futures.process", "multiprocessing.pool"})
+_OF_POOL: Final = "pool-proc"
+"""What a pool's own processes are counted under: how many it starts may be a race, and their jobs have other lanes.
+
+No function has such a name, so no task is counted under it.
+"""
+
 _LAST: Final = -1000
 """After everything else that `multiprocessing` does as a process ends: highest first."""
 
@@ -63,13 +80,18 @@ class Join:
             return None
 
 
-def join_from_here(inside: Mapping[str, Wire] | None = None) -> Join | None:
-    """What a process that this code starts belongs to; None where its processes are not recorded into the run."""
+def join_from_here(inside: Mapping[str, Wire] | None = None, label: str | None = None) -> Join | None:
+    """What a process that this code starts belongs to; None where its processes are not recorded into the run.
+
+    Args:
+        inside: step and number of the call that starts it.
+        label: what its lane is counted under, where that is not what this thread starts.
+    """
     scope = here()
     recording = None if scope is None else scope.recording
     if recording is None or recording.children_know is None or not recording.can_be_joined():
         return None
-    return Join(recording.id, recording.lanes.current().child(_LABEL).id, inside)
+    return Join(recording.id, recording.lanes.current().child(label or label_here()).id, inside)
 
 
 def environment_for(
@@ -89,13 +111,85 @@ def environment_for(
 
 
 class _Forking(threading.local):
-    """The run of the process that this thread is about to fork, and the lane of it."""
+    """What this thread is about to fork or start.
+
+    Attributes:
+        into: the run of the process, and its lane.
+        label: what its lane is counted under.
+        method: how `multiprocessing` starts it; None outside of that.
+    """
 
     into: tuple[OpenRun, Lane] | None = None
+    label: str = _LABEL
+    method: str | None = None
 
 
 _FORKING = _Forking()
 _IS_WATCHING = threading.Event()
+
+
+def is_beside_jobs(lane: str) -> bool:
+    """Whether a lane is that of a pool's process, or below it: what is done there, by an initializer, is no job's."""
+    return f"/{_OF_POOL}." in lane
+
+
+def label_here() -> str:
+    """What the lane of a process is counted under that this thread starts."""
+    return _FORKING.label
+
+
+def starting_places(module: ModuleType) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """List what is replaced in `multiprocessing.process`: owner, name, and what makes the replacement."""
+    return [(module.BaseProcess, "start", _hook_start)]
+
+
+def _hook_start(original: Callable[..., object]) -> Callable[..., object]:
+    def start(process: Any) -> object:
+        is_of_pool = getattr(getattr(process, "_target", None), "__module__", None) in _POOLS
+        before = _FORKING.label, _FORKING.method
+        _FORKING.label = _OF_POOL if is_of_pool else _LABEL
+        _FORKING.method = getattr(process, "_start_method", None)
+        try:
+            return original(process)
+        finally:
+            _FORKING.label, _FORKING.method = before
+
+    return start
+
+
+def preparing_places(module: ModuleType) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """List what is replaced in `multiprocessing.spawn`: owner, name, and what makes the replacement."""
+    return [(module, "get_preparation_data", _hook_preparation)]
+
+
+def _hook_preparation(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        data = original(name)
+        join = join_from_here() if _FORKING.method == "forkserver" else None
+        if join is not None:
+            data["agent_tt_lane"] = _OwnLane(join.lane)
+        return data
+
+    return get_preparation_data
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnLane:
+    """Puts a process that a server forks into its lane where it is unpickled: the server knows nothing of who asked it.
+
+    Otherwise its lane would be counted among all that the server forks, and how many that are may be a race.
+    """
+
+    lane: str
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return _go_on_in, (self.lane,)
+
+
+def _go_on_in(lane: str) -> None:
+    scope = here()
+    if scope is not None:
+        _go_on(scope.recording, Lane(scope.recording.lanes, lane))
 
 
 def watch_forks() -> None:
@@ -109,7 +203,7 @@ def _before() -> None:
     share_ends()
     scope = here()
     if scope is not None and scope.recording.can_be_joined():
-        _FORKING.into = scope.recording, scope.recording.lanes.current().child(_LABEL)
+        _FORKING.into = scope.recording, scope.recording.lanes.current().child(label_here())
 
 
 def _in_parent() -> None:
@@ -117,15 +211,19 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    into, _FORKING.into = _FORKING.into, None
+    into, _FORKING.into, _FORKING.label = _FORKING.into, None, _LABEL
     if into is None:
         return
     recording, lane = into
-    THREAD_LANES.job, THREAD_LANES.thread = None, lane
-    recording.go_on_forked(lane)
+    _go_on(recording, lane)
     util = sys.modules.get("multiprocessing.util")
     if util is not None:  # its processes leave without saying so to anyone else; what was registered before is dropped
         util.register_after_fork(recording, _end_with_multiprocessing)
+
+
+def _go_on(recording: OpenRun, lane: Lane) -> None:
+    THREAD_LANES.job, THREAD_LANES.thread = None, lane
+    recording.go_on_forked(lane)
 
 
 def _end_with_multiprocessing(recording: OpenRun) -> None:

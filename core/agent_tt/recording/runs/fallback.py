@@ -25,7 +25,7 @@ from agent_tt.store.spill.taking_in import take_in
 from agent_tt.store.spill.writer import SpillWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -171,6 +171,11 @@ class FallbackWriter(ForwardingWriter):
         """Write down all tags of the run."""
         self._forward(lambda writer: self._marks(writer, lambda store: store.set_tags(self._run_id, tags),
                                             lambda spill: spill.set_tags(tags)))  # fmt: skip
+
+    def set_metadata(self, facts: Mapping[str, Wire]) -> None:
+        """Write down facts of the run; beside the store they are left out."""
+        if self._store is not None and self._spill is None and self._stopped is None:
+            self._store.set_metadata(self._run_id, facts)
 
     def _marks(
         self, writer: RunWriter, in_store: Callable[[Store], object], in_spill: Callable[[SpillWriter], object]

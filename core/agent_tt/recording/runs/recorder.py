@@ -23,6 +23,7 @@ from agent_tt.recording.runs.block import Block
 from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
 from agent_tt.recording.runs.process_runs import number_of_this_run, said_of_every_run
+from agent_tt.recording.runs.traced import said_of_span
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import Rules
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import NewRun, Output
     from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.lanes.lanes import Lanes
     from agent_tt.recording.runs.fallback import FallbackWriter
     from agent_tt.recording.scope import Scope
 
@@ -53,6 +56,7 @@ class Recording(OpenRun, Block):
 
     Attributes:
         is_sampled_out: whether it was not kept when it was over, see `agent_tt.model.sampling`.
+        is_part: whether the run is another process's, which says what is said of it as a whole.
     """
 
     def __init__(
@@ -67,10 +71,13 @@ class Recording(OpenRun, Block):
         is_agents: bool = False,
         rules: Rules = Rules(),  # noqa: B008  frozen: all steps
         on_store_error: OnStoreError = "stop",
+        lanes: Lanes | None = None,
         sampling: Sampling = Sampling(),  # noqa: B008  frozen: all are kept
         retention: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         super().__init__(new, state, rules)
+        if lanes is not None:
+            self.lanes = lanes
         self._maker = maker
         self._is_agents = is_agents
         self._store_path = store
@@ -85,6 +92,7 @@ class Recording(OpenRun, Block):
         self._scope: Scope | None = None
         self.is_sampled_out = False
         self._process: int | None = None
+        self.is_part = False
         if steps == "model calls":
             self.model_steps = ModelSteps(self)
 
@@ -156,6 +164,7 @@ class Recording(OpenRun, Block):
             writer = self._writer()
         self._process = os.getpid()
         self._journal = Journal(writer)
+        self.file = store_path_of(self._store_path) if self._store is None else getattr(self._store, "path", None)
         self.lanes.begin_here()
         HOOKS.acquire()
         GIVEN.learn(os.environ)
@@ -167,7 +176,7 @@ class Recording(OpenRun, Block):
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
         process = number_of_this_run()
-        facts = {**self._new.metadata, **said_of_every_run()}
+        facts = {**self._new.metadata, **said_of_every_run(), **said_of_span()}
         if RunFacts.script.is_in(facts):
             facts |= process
         self._new = replace(self._new, metadata=facts)
@@ -256,12 +265,12 @@ class Recording(OpenRun, Block):
                 with self.step(LEFT_OVER) as step:
                     self.held.write_all(journal, step.number)
             self._keep_last_states()
-            self._say_unseen()
+            self._say_at_end()
             for ends in SESSION.chain.run_ends:
                 error = ends(error)
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
-            if printed is not None and self.inside is None:
+            if printed is not None and not self.is_part:
                 self._keep_output(printed)
             if status == "succeeded" and self._sampling.successes < 1:
                 self._sample()
@@ -313,16 +322,26 @@ class Recording(OpenRun, Block):
         except AgentTTError:
             _LOG.warning("run %s could not be sampled out, and stays", run_id, exc_info=True)
 
-    def _say_unseen(self) -> None:
-        """Write down which libraries of the process no guard sees, for who forks the run. A replay says it itself."""
-        store, names = self._store, () if SESSION.chain.serves else uncovered_libraries()
-        if store is None or not names or not self.journal.run_id or self.journal.failures:
+    def _say_at_end(self) -> None:
+        """Write down which libraries of the process no guard sees, and how jobs came back. A replay says it itself."""
+        if self.is_part or SESSION.chain.serves or (self._store is None and self._fallback is None):
+            return
+        names = uncovered_libraries()
+        facts: dict[str, Wire] = {}
+        if names:
+            RunFacts.unseen_libraries.put(facts, tuple(names))
+        if len(self.jobs_came) > 1:
+            RunFacts.jobs_came.put(facts, tuple(self.jobs_came))
+        if not facts or not self.journal.run_id or self.journal.failures:
             return
         try:
             with nowhere():
-                store.set_metadata(self.journal.run_id, RunFacts.unseen_libraries.entry(tuple(names)))
+                if self._fallback is not None:
+                    self._fallback.set_metadata(facts)
+                elif self._store is not None:
+                    self._store.set_metadata(self.journal.run_id, facts)
         except AgentTTError:
-            _LOG.warning("which libraries no guard sees could not be recorded", exc_info=True)
+            _LOG.warning("what is known of the process at its end could not be recorded", exc_info=True)
 
     def _keep_last_states(self) -> None:
         """Take the checkpoint of the last step of each state history, where the rules have left it out."""

@@ -40,10 +40,10 @@ class Conversation:
 
 
 class Conversations:
-    """All conversations of one process of a run."""
+    """All conversations of one process of a run, or of one job of a pool of processes."""
 
     def __init__(self, process: str = MAIN) -> None:
-        """Begin; `process` is the lane of the process, for whose conversations the other processes have no name."""
+        """Begin; `process` is its lane: the other processes have no name for its conversations."""
         self._first = MAIN_TRACK if process == MAIN else process
         self._others = "" if process == MAIN else f"{process} "
         self._lock = threading.Lock()

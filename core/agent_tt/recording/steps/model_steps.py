@@ -75,15 +75,15 @@ class ModelSteps:
 
     def __init__(self, recording: OpenRun) -> None:
         self._recording = recording
-        self.go_on_forked()
+        self.begin_anew(recording.lanes.main.id)
 
-    def go_on_forked(self) -> None:
-        """In a process that was forked: forget the steps of the other."""
+    def begin_anew(self, lane: str) -> None:
+        """Forget all steps so far: a process that was forked begins, or a job of a pool, in that lane."""
         self._lock = threading.RLock()
         self._lanes: dict[str, list[_ModelStep]] = {}
         self._steps: dict[int, _ModelStep] = {}  # those that are open, oldest first
         self._numbers: set[int] = set()
-        self._conversations = Conversations(self._recording.lanes.main.id)
+        self._conversations = Conversations(lane)
         self._kept = KeptTurns()
 
     def makes(self, step: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.loaded_classes import LOADED
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from agent_tt.replaying.answers.turns import Turns
     from agent_tt.replaying.tape.tape import Tape, TapeCall
 
-__all__ = ["Answer"]
+__all__ = ["READS_ON", "Answer"]
+
+READS_ON: Final = "the recorded agent stopped reading here; this one reads on"
 
 
 class _Replay(Protocol):
@@ -89,7 +91,7 @@ class Answer:
                 await self._replay.turns.turn(number, at_once=self._entry.paces.get(index) == AT_ONCE)
             except BaseException as error:
                 if is_cancellation(error):
-                    self._replay.cancelled(self._entry)
+                    self.cancelled()
                 raise
         elif self._never_comes(index):
             await self._replay.turns.hang()
@@ -107,11 +109,43 @@ class Answer:
         await self._replay.turns.turn_after_all()
         self._replay.check()
 
+    def wait_for_coroutine(self, index: int) -> None:
+        """As `turn`, for a coroutine of another process, in whose place this thread waits."""
+        number = self._number(index)
+        if number is not None:
+            self._replay.turns.wait(number)
+        elif self._never_comes(index):
+            self._replay.turns.hang_thread()
+            self._replay.check()
+            raise self._replay.gone(self._entry)
+        self._replay.check()
+
+    def lasted(self) -> dict[int, float]:
+        """By piece, the seconds from the question until it reached the agent, as far as they are known."""
+        by_number = self._entry.lasted()
+        return {
+            index: by_number[number]
+            for index, number in enumerate(self._entry.turns)
+            if number is not None and number in by_number
+        }
+
+    def cancelled(self) -> None:
+        """The agent stopped waiting for it."""
+        self._replay.cancelled(self._entry)
+
+    def cannot_rebuild(self, why: NotRebuildable) -> BaseException:
+        """What to raise where a recorded value cannot be made again."""
+        return self._replay.cannot_rebuild(self._entry, why)
+
+    def check_sent(self, index: int, recorded: Wire, value: Wire) -> None:
+        """Compare what the agent sent into a generator with what it sent when it was recorded."""
+        self._replay.check_sent(self._entry, index, recorded, value)
+
     def leave(self, index: int) -> None:
         """Take no piece from `index` on."""
         self._replay.turns.drop(*(number for number in self._entry.turns[index:] if number is not None))
 
-    def read_past(self, why: str = "the recorded agent stopped reading here; this one reads on") -> BaseException:
+    def read_past(self, why: str = READS_ON) -> BaseException:
         """What to raise when the agent wants more than was recorded."""
         return self._replay.read_past(self._entry, why)
 
@@ -122,7 +156,7 @@ class Answer:
         try:
             return decode(recorded, LOADED)
         except NotRebuildable as error:
-            raise self._replay.cannot_rebuild(self._entry, error) from None
+            raise self.cannot_rebuild(error) from None
 
     def failure(self) -> BaseException:
         """The recorded exception, made again."""
@@ -131,7 +165,7 @@ class Answer:
         try:
             return rebuild_error(value, text=text, unusable=self._unusable)
         except NotRebuildable as error:
-            raise self._replay.cannot_rebuild(self._entry, error) from None
+            raise self.cannot_rebuild(error) from None
 
     def got(self, index: int, value: Wire) -> None:
         """Check what the agent sent into the generator after piece `index`."""
@@ -139,11 +173,11 @@ class Answer:
         sent = result.get("sent") if isinstance(result, dict) else None
         pairs = sent if isinstance(sent, list) else []
         recorded = next((pair[1] for pair in pairs if isinstance(pair, list) and pair[0] == index), None)
-        self._replay.check_sent(self._entry, index, recorded, value)
+        self.check_sent(index, recorded, value)
 
     def _unusable(self, class_name: str, holder: str) -> BaseException:
         why = f"an attribute of {holder} was a {class_name}, which was recorded only as text"
-        return self._replay.cannot_rebuild(self._entry, NotRebuildable(why, path="", class_name=class_name))
+        return self.cannot_rebuild(NotRebuildable(why, path="", class_name=class_name))
 
     def _number(self, index: int) -> int | None:
         return self._entry.turns[index] if index < len(self._entry.turns) else None

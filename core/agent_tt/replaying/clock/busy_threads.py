@@ -8,7 +8,9 @@ worker has woken. What any other thread does is not known: it is waited for as l
 from __future__ import annotations
 
 import gc
+import os
 import platform
+import select
 import sys
 import threading
 import time
@@ -53,6 +55,10 @@ _TRIO_CALLS: Final = "trio._threads"
 _TRIO_WAITS: Final = "trio._core._io_"
 """How the names of the modules begin in which trio waits for sockets."""
 
+_CONNECTIONS: Final = "multiprocessing.connection"
+_OF_PROCESSES: Final = frozenset({_CONNECTIONS, "multiprocessing.popen_fork"})
+"""The modules in which a thread waits for what another process writes, or for its end."""
+
 _IDLE_WORKER: Final = _codes(EXECUTOR_WORKER)
 
 
@@ -80,11 +86,33 @@ def _goes_on(frame: FrameType) -> bool | None:
     if frame.f_globals.get("__name__") == THREAD_POOLS and frame.f_code.co_name == "worker":
         given: Any = names.get("inqueue")
         return names.get("task") is not None or given is None or not given.empty()
+    if frame.f_globals.get("__name__") in _OF_PROCESSES:
+        return _is_told(frame)
+    around = frame.f_back if frame.f_globals.get("__name__") == "selectors" else None
+    if around is not None and around.f_globals.get("__name__") == _CONNECTIONS:
+        return _is_told(around)
     if frame.f_code.co_name == "get_events" and str(frame.f_globals.get("__name__")).startswith(_TRIO_WAITS):
         return False  # a run that is a guest in another loop waits in a thread, for what comes from outside
     if frame.f_globals.get("__name__") == _TRIO_CALLS and "message_to_trio" in names:
         replies: Any = getattr(names["message_to_trio"], "queue", None)
         return replies is None or not replies.empty()
+    return None
+
+
+def _is_told(frame: FrameType) -> bool | None:
+    """Whether a thread goes on that waits for another process: it has written, or has ended. None: it does not wait."""
+    names, waits = frame.f_locals, frame.f_code.co_name
+    try:
+        if waits == "_recv":
+            return bool(select.select([names["handle"]], [], [], 0)[0]) if "handle" in names else None
+        if waits == "wait" and "object_list" in names:
+            return bool(select.select(names["object_list"], [], [], 0)[0])
+        if waits == "poll" and not names.get("flag", os.WNOHANG):
+            return os.waitid(os.P_PID, names["self"].pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except OSError:  # it was closed, or has ended, just now
+        return True
+    except (ValueError, TypeError, AttributeError):
+        return None
     return None
 
 

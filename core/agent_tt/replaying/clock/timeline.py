@@ -32,6 +32,9 @@ _PATIENT_JUMPS, _PATIENT_SECONDS, _MOST_JUMPS = 1_000, 3_600.0, 100_000
 A recorded pause may be long, so it takes both; then a heartbeat beats in vain, and the one that waits is released.
 """
 
+_IDLE_JUMPS: Final = 100
+"""How often the clock of a worker process jumps without an answer; who looks for something so often waits for real."""
+
 _SHORTEST, _LONGEST = 0.0001, 0.005
 """Real seconds between two looks of the one who looks: more each time that nothing has changed."""
 
@@ -40,6 +43,11 @@ _BESIDE: Final = 0.01
 
 _SETTLED: Final = 0.1
 """Real seconds for which all threads rest before an answer comes out of turn: of some that is only a guess."""
+
+_SETTLED_TOGETHER, _STILL_TOGETHER = 5.0, 0.25
+"""The same where other processes work with this one, and before the clock jumps to a moment: shorter where an answer is
+due behind that, longer where nobody waits for one. No moment is waited for longer than it is away.
+"""
 
 _JITTER, _DRIFT = 0.05, 0.2
 """Seconds for each timer, and part of an answer's time, by which they may have been late when it was recorded."""
@@ -95,11 +103,15 @@ class Timeline:
     Attributes:
         offset: seconds that the clock has been moved on beyond the real time.
         busy: what the other threads do.
+        others_work: whether another process works, on which somebody here may wait; None where there is no other.
+        is_worker: whether it is that of a worker process, whose work another process waits for.
     """
 
     def __init__(self, waiting: Waiting | None) -> None:
         self.offset = 0.0
         self.busy = BusyThreads()
+        self.others_work: Callable[[], bool | None] = lambda: None
+        self.is_worker = False
         self._waiting = waiting
         self._sleepers: dict[int, Sleeper] = {}
         self._lock = threading.Lock()
@@ -170,23 +182,29 @@ class Timeline:
         sleepers = self._waiting_now()
         if self.busy.works(sleepers, is_first=is_first) or self._waiting_now() != sleepers:  # somebody came or left
             return False, True
+        others_work = self.others_work()
+        if others_work:
+            return False, True
         if sleepers[threading.get_ident()].has_happened:  # somebody woke us, and rests again
             return False, True
         timed = [sleeper for sleeper in sleepers.values() if sleeper.when is not None]
         first = min(timed, key=lambda sleeper: sleeper.when or 0.0, default=None)
+        if others_work is not None:
+            return self._advance(first, rested - _SETTLED_TOGETHER, rested - _STILL_TOGETHER), False
         is_alone = len(sleepers) == 1 and not self.busy.has_others()
-        return self._advance(first, is_settled=is_alone or rested > _SETTLED), False
+        return self._advance(first, 1.0 if is_alone else rested - _SETTLED), False
 
     def _waiting_now(self) -> dict[int, Sleeper]:
         with self._lock:
             return dict(self._sleepers)
 
-    def _advance(self, first: Sleeper | None, *, is_settled: bool) -> bool:
+    def _advance(self, first: Sleeper | None, settled: float, still: float | None = None) -> bool:
         """Go to what is next; whether there was anything.
 
         Args:
             first: who has the earliest moment to wait for.
-            is_settled: whether it is certain that nothing happens by itself.
+            settled: above 0 where it is certain that nothing happens by itself.
+            still: above 0 where the clock may jump to a moment, if an answer is due behind it; None: it may always.
         """
         waiting, moment = self._waiting, None if first is None else first.when
         upcoming = None if waiting is None else waiting.upcoming()
@@ -196,7 +214,7 @@ class Timeline:
             upcoming.give()
             return True
         if waiting is not None and waiting.is_waited_for and (first is None or self._is_in_vain(waiting)):
-            if not is_settled:
+            if settled <= 0:
                 return False
             if waiting.relax():
                 self._jumps, self._jumped = 0, 0.0
@@ -205,10 +223,21 @@ class Timeline:
             return False
         distance = moment - self.now()
         if distance > 0:
+            if still is not None and (settled if upcoming is None else still) <= 0:
+                return False
+            if self.is_worker and self._is_polling():
+                return False
             self.reach(moment)
             self._jumps, self._jumped = self._jumps + 1, self._jumped + distance
         first.fire()
         return True
+
+    def _is_polling(self) -> bool:
+        """Whether this process only looks again and again for something; it waits for real, and is seen to rest."""
+        waiting = self._waiting
+        if waiting is not None and waiting.progress != self._progress:
+            self._progress, self._jumps, self._jumped = waiting.progress, 0, 0.0
+        return self._jumps >= _IDLE_JUMPS
 
     def _is_in_vain(self, waiting: Waiting) -> bool:
         if waiting.progress != self._progress:

@@ -88,6 +88,12 @@ class VirtualTime:
         if self._waiting is not None:
             self._waiting.follow(None)
 
+    def go_on_forked(self, line: Timeline, waiting: Waiting) -> None:
+        """In a process that was forked: whoever waits there waits on `line`, which shows what this one shows now."""
+        line.offset = self.line.offset
+        self.line, self._waiting = line, waiting
+        self._passes.clear()
+
     # ------------------------------------------------------------ what stands for Python's own
 
     def monotonic(self) -> float:

@@ -10,7 +10,7 @@ import ipaddress
 import re
 import shlex
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.recording.calls.recorded_call import RecordedCall
@@ -21,12 +21,13 @@ from agent_tt.redaction.values import asked as asked_value
 from agent_tt.seams.processes.process_question import asked_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallKind
-    from agent_tt.replaying.engine import Replay
+    from agent_tt.model import Call, CallKind
     from agent_tt.replaying.guard.guard import Attempt
 
-__all__ = ["LOOK_UPS", "OWN_NAMES", "SOCKET", "answered_again", "call_of", "is_address", "is_own_name"]
+__all__ = ["LOOK_UPS", "OWN_NAMES", "SOCKET", "Halts", "answered_again", "call_of", "is_address", "is_own_name"]
 
 SOCKET: Final = "socket"
 _STARTS: Final = re.compile(
@@ -38,6 +39,16 @@ LOOK_UPS: Final = frozenset(
     {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 )
 OWN_NAMES: Final = frozenset({"", "localhost", "localhost.localdomain", "ip6-localhost"})
+
+
+class Halts(Protocol):
+    """What answers a process: `agent_tt.replaying.engine.Replay`, or of a worker what asks that."""
+
+    def next_denied(self, lane: str, signature: str) -> Call | None:
+        """What stands next for a lane that asks this, if it was denied."""
+
+    def unrecorded_effect(self, what: str, target: str, site: Mapping[str, Wire]) -> BaseException:
+        """Fail because the agent reaches for the world; what to raise into it."""
 
 
 def call_of(attempt: Attempt, meant: str = "") -> Asked:
@@ -70,7 +81,7 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def answered_again(replay: Replay, attempt: Attempt) -> BaseException | None:
+def answered_again(replay: Halts, attempt: Attempt) -> BaseException | None:
     """What to raise in place of an attempt: what the recorded run was told when it tried this.
 
     Args:
@@ -102,7 +113,7 @@ def answered_again(replay: Replay, attempt: Attempt) -> BaseException | None:
     return _halted(replay, attempt)
 
 
-def _halted(replay: Replay, attempt: Attempt) -> BaseException:
+def _halted(replay: Halts, attempt: Attempt) -> BaseException:
     """What halts an agent that tries something that was not recorded."""
     facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
     site: dict[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}

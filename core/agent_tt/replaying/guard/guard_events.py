@@ -15,10 +15,13 @@ from agent_tt.replaying.guard.foreign_calls import ADDRESS, CFFI, FUNCTION
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["FOREIGN", "LIBRARIES", "NAMED", "OPEN", "SPAWN", "TARGETS", "text_of"]
+__all__ = ["FOREIGN", "LIBRARIES", "NAMED", "OPEN", "SPAWN", "TARGETS", "WORKER_STARTS", "text_of"]
 
 SPAWN: Final = "multiprocessing.spawn"
 """Not an audit event: multiprocessing starts a process in its own way."""
+
+WORKER_STARTS: Final = ("os.fork", SPAWN)
+"""How a process begins that goes on with the agent's own Python code."""
 
 OPEN: Final = "open"
 """Audited for every file; only those are looked at that are opened by number, or for writing."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agent_tt.recording.runs.child_process import is_beside_jobs
 from agent_tt.replaying.tape.tape import TapeLane, label_of
 
 if TYPE_CHECKING:
@@ -86,7 +87,11 @@ class Matching:
             upcoming = own.next()
             if upcoming is not None and upcoming.signature == signature:
                 return own, 0
-        fitting = [lane for lane in self._tape.starting_with(signature) if lane.is_untouched and not lane.is_bound]
+        fitting = [
+            lane
+            for lane in self._tape.starting_with(signature)
+            if lane.is_untouched and not lane.is_bound and lane.is_beside_jobs == is_beside_jobs(lane_id)
+        ]
         if fitting:
             return _likest(lane_id, fitting)
         if own is not None and not own.is_bound:
@@ -94,7 +99,8 @@ class Matching:
         return TapeLane(lane_id), 0
 
     def _are_siblings(self, lane: TapeLane, other: TapeLane) -> bool:
-        return lane is not other and bool(lane.parent) and lane.parent == other.parent
+        are_alike = lane.is_beside_jobs == other.is_beside_jobs  # a job's answer is never that of its worker
+        return lane is not other and bool(lane.parent) and lane.parent == other.parent and are_alike
 
 
 def _likest(lane_id: str, lanes: Sequence[TapeLane]) -> tuple[TapeLane, int]:

@@ -68,8 +68,15 @@ class Siblings:
     def ask(self, question: Question) -> Served | None:
         """Serve a call; see `agent_tt.intercepting.recorded_responses.Answers`."""
         scope = here()
-        number = None if scope is None else number_of(scope.recording.id)
-        if number is None or number not in self._runs:
+        return self.ask_of(None if scope is None else number_of(scope.recording.id), question)
+
+    def answers(self, number: int | None) -> bool:
+        """Whether the calls of the recording with that number are another run's than the one that is replayed."""
+        return number in self._runs
+
+    def ask_of(self, number: int | None, question: Question) -> Served | None:
+        """Serve a call of the recording with that number in this process; None outside all of them."""
+        if number is None or not self.answers(number):
             return self._replay.ask(question)
         self._replay.check()
         try:

@@ -18,6 +18,7 @@ from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.model import HELD_BACK
 from agent_tt.recording.lanes.arrival import AT_ONCE
+from agent_tt.recording.runs.child_process import is_beside_jobs
 from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.replaying.tape.full_history import read_calls
 from agent_tt.replaying.tape.repeats import without_repeats
@@ -143,6 +144,11 @@ class TapeLane:
         return label_of(self.id.rpartition("/")[2])
 
     @property
+    def is_beside_jobs(self) -> bool:
+        """Whether it is that of a pool's process, and of no job."""
+        return is_beside_jobs(self.id)
+
+    @property
     def is_untouched(self) -> bool:
         """Whether none of its calls has been served."""
         return self._head == 0 and bool(self.calls) and not self.calls[0].served
@@ -232,6 +238,13 @@ class Tape:
         if first_unserved(waiting) is None or waiting is None:
             return iter(())
         return (call for call in waiting if not call.served)
+
+    def answered_beside_jobs(self, signature: str) -> TapeCall | None:
+        """The first call with that question that a pool's process made beside its jobs, and that was answered."""
+        for entry in self.calls:
+            if entry.signature == signature and entry.lane.is_beside_jobs and not entry.never_came:
+                return entry
+        return None
 
     def times_asked(self, signature: str) -> int:
         """How many calls of the run asked that, served or not."""

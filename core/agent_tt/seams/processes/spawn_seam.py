@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["patches"]
 
 _NOT_AGENTS: Final = "multiprocessing.resource_tracker"
+_SERVER: Final = "multiprocessing.forkserver"
 _LOCK: Final = threading.Lock()
 
 
@@ -31,7 +32,10 @@ def patches(module: ModuleType) -> list[Patch]:
 
 def _hook_spawn(original: Callable[..., object]) -> Callable[..., object]:
     def spawnv_passfds(path: object, args: Sequence[object], passfds: object) -> object:
-        join = None if any(_NOT_AGENTS in str(word) for word in args) else join_from_here()
+        if any(_NOT_AGENTS in str(word) for word in args):
+            return original(path, args, passfds)
+        # Who starts the server first may be a race; what it forks is told its lane by who asks for it.
+        join = join_from_here(label="server" if any(_SERVER in str(word) for word in args) else None)
         if join is None:
             return original(path, args, passfds)
         with _LOCK:  # it gives the environment of this process on, and takes no other

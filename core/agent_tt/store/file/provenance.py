@@ -12,12 +12,14 @@ import hashlib
 import hmac
 import os
 import secrets
+import shlex
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import ReadOnlySource, Untrusted
 from agent_tt.store.file.connecting import connect
+from agent_tt.store.file.heads import MAGIC, read_head
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.definitions import META
@@ -25,7 +27,7 @@ from agent_tt.store.tables.definitions import META
 if TYPE_CHECKING:
     from agent_tt.model import Run
 
-__all__ = ["META_KEY", "check_made_here", "is_made_here", "new_stamp", "trust_store"]
+__all__ = ["META_KEY", "check_made_here", "forget_maker", "is_made_here", "new_stamp", "trust_store"]
 
 META_KEY: Final = "made_at"
 """The row of `meta` that holds the stamp: `nonce:digest`, both hex."""
@@ -49,6 +51,8 @@ def is_made_here(path: Path) -> bool:
     """
     key = _key(make=False)
     if key is None:
+        return False
+    if not _is_sqlite(path):
         return False
     try:
         with closing(connect(path, mode="ro")) as connection:
@@ -84,11 +88,24 @@ def trust_store(path: Path) -> None:
         raise our_error(path, error) from error
 
 
+def forget_maker(path: Path) -> None:
+    """Take the stamp out of a store that is handed on: who has it could put it into another one.
+
+    Raises:
+        StoreUnreadable: it cannot be read or written.
+    """
+    try:
+        with closing(connect(path, mode="rw")) as connection, Transaction(connection) as tx:
+            META.delete(tx, "key = ?", (META_KEY,))
+    except SQLITE_ERRORS as error:
+        raise our_error(path, error) from error
+
+
 def check_made_here(path: Path, run: Run) -> None:
     """Refuse to run what a run of a foreign store names.
 
     Raises:
-        ReadOnlySource: it is a file of another system, which names no code.
+        ReadOnlySource: it is a file of another system, which names no code, or a bundle.
         Untrusted: it came from elsewhere; the message says what would run.
         StoreUnreadable: it cannot be read.
     """
@@ -99,6 +116,11 @@ def check_made_here(path: Path, run: Run) -> None:
             f"{run.name} lies in {path}, which another system wrote: it names no code that could be run",
             hint="replay and fork runs that agent-tt recorded itself",
         )
+    if not _is_sqlite(path):
+        raise ReadOnlySource(
+            f"{run.name} lies in the bundle {path}: its code runs only unpacked, and you are asked each time",
+            hint=f"`agent-tt replay {shlex.quote(str(path))}` does that; fork its runs after `agent-tt import`",
+        )
     if is_made_here(path):
         return
     what = what or "its agent"
@@ -107,6 +129,14 @@ def check_made_here(path: Path, run: Run) -> None:
         f" {code.root or code.cwd or 'this folder'}",
         hint="look at that code first; then add --trust once",
     )
+
+
+def _is_sqlite(path: Path) -> bool:
+    """Whether a file is a database, and not a bundle of runs; one that cannot be read is told where it is opened."""
+    try:
+        return read_head(path, len(MAGIC)) in (MAGIC, b"")
+    except OSError:
+        return True
 
 
 def _stamp(key: bytes, nonce: str) -> str:

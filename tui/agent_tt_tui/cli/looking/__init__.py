@@ -4,6 +4,7 @@
 |---|---|
 | `runs`, `tree`, `open`, `show` | runs in a list, as a tree, in the terminal app; one run or step as text |
 | `replays`, `stats` | what came of replays; counting over all runs |
+| `sessions` | sessions of coding agents on this machine |
 | `calls` | a call as text |
 | `samples`, `plugins` | the agents that come with agent-tt; what packages add to it |
 """

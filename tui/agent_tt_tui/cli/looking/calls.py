@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty, summary
+from agent_tt.providers.chat import message_of
+from agent_tt.providers.provider_call import provider_call, tool_line
 from agent_tt_tui.cli.terminal import Cell, facts
 from agent_tt_tui.cli.wording import pending_words
 from agent_tt_tui.format import cost
 from agent_tt_tui.viewmodel.calls.decided import once_words
-from agent_tt_tui.viewmodel.calls.messages import message_of
-from agent_tt_tui.viewmodel.calls.provider_call import provider_call, tool_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.steps.asked_tools import AskedTool
     from agent_tt.model import Call
+    from agent_tt.providers.provider_call import ProviderCall
     from agent_tt_tui.cli.terminal import Terminal
-    from agent_tt_tui.viewmodel.calls.provider_call import ProviderCall
 
 _ROLE_COLUMNS: Final = 9
 """As wide as `assistant`."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from agent_tt import config
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, in_file
 
 
 @click.command()
@@ -17,29 +18,36 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, fin
 @click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
 @common_options
 def command(options: Options, run: str | None, step: str | None) -> int:
-    """Open RUN in the terminal app, or the list of runs.
+    """Open RUN in the terminal app; without one what there is: sessions of coding agents, and recorded runs.
 
-    RUN@STEP opens it at a step, a FILE (ours or a database) its list of runs, FILE:RUN one of them. The name of a
-    sample (see `samples`) opens that sample's run.
+    RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
+    FOLDER/ the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
     """
-    return open_app(*_in_file(options, run), step)
+    if step is None and not options.as_json:
+        if run is None and options.store is None and _looks_for_sessions():
+            return _open_page(options, None)
+        if run is not None and (os.sep in run or run in (".", "..")) and Path(run).expanduser().is_dir():
+            return _open_page(options, Path(run).expanduser().resolve())
+    return open_app(*in_file(options, run), step)
 
 
-def _in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
-    """What to look at, and the run in it, where a file was named in place of a run or before it."""
-    from agent_tt.querying.checkpoints import split_file
+def _looks_for_sessions() -> bool:
+    """Whether sessions of coding agents are looked for, and one of the programs has been here."""
+    from agent_tt.found.sessions import any_place
 
-    if run is None:
-        return options, None
-    file, rest = split_file(run)
-    whole = Path(run).expanduser()
-    if file is None and (whole.suffix or len(whole.parts) > 1) and whole.is_file():
-        file, rest = whole, ""
-    if file is None:
-        return options, run
-    if options.store is not None and options.store != file:
-        raise UsageError(f"{file} and --store {options.store} are two files", hint="Name one of them.")
-    return replace(options, store=file), rest or None
+    return config.load().sessions is not False and any_place()
+
+
+def _open_page(options: Options, folder: Path | None) -> int:
+    """Show the first page, or the files of a folder."""
+    from agent_tt.store.file.locate import writable_store_path
+
+    path = writable_store_path(options.store)
+    _require_terminal()
+    from agent_tt_tui.launch import run_screen
+    from agent_tt_tui.screens.first.screen import FirstScreen
+
+    return run_screen(lambda: FirstScreen(path, folder))
 
 
 def open_app(options: Options, run: str | None = None, step: str | None = None) -> int:

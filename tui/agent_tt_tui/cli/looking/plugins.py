@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 @click.command()
 @common_options
 def command(options: Options) -> None:
-    """List installed sources, formats, providers, adapters and executors.
+    """List installed sources, formats, providers, adapters, executors and exports.
 
     A source opens files of another system, a format reads a JSON file of conversations, a provider reads requests and
     answers of models, an adapter records the tools of a framework (its name is the module that it is for), an executor
     runs agents of a framework. Packages bring them by entry points in the groups agent_tt.sources, agent_tt.formats,
-    agent_tt.providers, agent_tt.frameworks and agent_tt.executors.
+    agent_tt.providers, agent_tt.frameworks, agent_tt.executors and agent_tt.exports.
     All of them are loaded to see whether they can be used.
 
     \b
@@ -52,13 +52,14 @@ def command(options: Options) -> None:
 
 
 def _looked_at() -> list[tuple[Plugin, str]]:
+    from agent_tt.exporting.formats import EXPORTS
     from agent_tt.forking.entry.executors import EXECUTORS
     from agent_tt.frameworks.adapters import ADAPTERS
     from agent_tt.interop.transcripts.source import FORMATS
     from agent_tt.providers.reading import PROVIDERS
     from agent_tt.sources import SOURCES
 
-    return [row for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS, EXECUTORS) for row in group.look()]
+    return [row for group in (SOURCES, FORMATS, PROVIDERS, ADAPTERS, EXECUTORS, EXPORTS) for row in group.look()]
 
 
 def _shape(plugin: Plugin, problem: str) -> Wire:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.errors import NotAStore
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.shapes import Shape, run_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
-from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell
+from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell, tell_unread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from agent_tt.model import Run
     from agent_tt.querying.expecting import Hoped
@@ -25,19 +28,23 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N only.")
 @common_options
 def command(options: Options, *, archived: bool, limit: int | None) -> None:
-    """List recorded runs, newest first.
+    """List recorded runs, newest first. Of a folder (--store FOLDER) those of every file in it that opens.
 
     \b
     --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}], of a
-             fork with --expect also expect: {expression, came, why}
+             fork with --expect also expect: {expression, came, why}; of a folder also file
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.expecting import hoped_of
+    from agent_tt_tui.cli.running.trust import bundle_of
 
+    if options.store is not None and options.store.is_dir():
+        _list_folder(options, options.store, archived=archived, limit=limit)
+        return
     with options.source() as source:
         runs = source.runs(archived=archived, limit=limit)
         hidden = not runs and bool(source.runs(archived=True, limit=1))
         hoped = {run.id: found for run in runs if (found := hoped_of(source, run)) is not None}
-        place = source.path
+        place, bundle = source.path, bundle_of(source)
     if options.as_json:
         write_json([_shape(run, hoped.get(run.id)) for run in runs])
         return
@@ -46,6 +53,39 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
         terminal.line(no_runs(terminal, place, hidden=hidden))
         return
     _print_runs(terminal, runs, hoped)
+    if bundle is not None:
+        terminal.line(Cell(terminal.safe(f"{place.name}: a bundle, {bundle.signature.words}"), "muted"))
+
+
+def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int | None) -> None:
+    """List the runs of the files in a folder, and name those that do not open.
+
+    Raises:
+        NotAStore: none of them opens.
+    """
+    from agent_tt.found.folders import Unread, open_all
+
+    unread: list[Unread] = []
+    shapes: list[Shape] = []
+    terminal = options.terminal()
+    opened = 0
+    with counter("opening", show=not options.as_json) as report:
+        for source in open_all(folder, unread, report):
+            opened += 1
+            runs = source.runs(archived=archived, limit=limit)
+            name = str(source.path.relative_to(folder))
+            if options.as_json:
+                shapes += [run_shape(run) | {"file": str(source.path)} for run in runs]
+            else:
+                terminal.line(Cell(terminal.safe(name), "strong"), f"  {shown.counted(len(runs), 'run')}")
+                _print_runs(terminal, runs, {})
+    if not opened:
+        first = f" The first: {unread[0].path.name}: {unread[0].why}." if unread else ""
+        files = shown.counted(len(unread), "file")
+        raise NotAStore(f"{folder} is a folder, and none of its {files} opens", hint=f"Name a file with runs.{first}")
+    if options.as_json:
+        write_json([*shapes])
+    tell_unread(unread, folder)
 
 
 def _shape(run: Run, hoped: Hoped | None) -> Shape:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from agent_tt.errors import RESERVED, AgentFailed, UsageError
 from agent_tt.replaying.report import VERDICT_WORDS, compared
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
-from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, in_file, write_json
+from agent_tt_tui.cli.running.trust import bundle_of, trust_option, trusted
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
 from agent_tt_tui.format import counted
 
@@ -60,6 +61,9 @@ def command(
 ) -> int:
     """Run RUN's agent again with every call answered from the recording; nothing is reached, no run is made.
 
+    A FILE of runs may stand before RUN, FILE:RUN. A bundle alone names the run that it was made of; its code is asked
+    about each time, and runs in a temporary folder.
+
     What came of it is kept with the run: see `agent-tt replays`. It halts at the first difference, unless it is to
     --observe. What follows -- is given to the agent, and so is what is piped in. RUN@STEP names the step of --pdb or of
     --from.
@@ -72,6 +76,7 @@ def command(
     agent-tt replay latest --observe --json -- --verbose
     agent-tt replay refund-loop --agent src/refunds.py:main
     agent-tt replay refund-loop --pdb --at 3
+    agent-tt replay incident.att
     --json: {run, name, mode, verdict, reservations: [{kind, text, count}], faithful, recorded, served,
              drawn, nested, failure, agent, notes, state_compared, output_compared, output,
              divergences: [{kind, message, hint, step, call, lane, lane_seq, call_kind, name,
@@ -92,7 +97,9 @@ def command(
             "--from counts what there are answers for, and a replay begins where the run began",
             hint=f"agent-tt replay {run} --dry-run --from {from_step}",
         )
-    with options.source(run) as source:
+    options, ref = _in_file(options, run)
+    with options.source(*([ref] if ref else [])) as source:
+        run = ref or _run_in(source, run)
         named, option = (from_step, "--from") if dry_run else (at, "--at")
         found, number = find_place(source, run, named, option=option)
         if dry_run:
@@ -107,23 +114,44 @@ def command(
                 f"a replay begins where {found.name} began, and {run} names step {number}",
                 hint=f"--pdb stops there, --dry-run counts from there, `agent-tt fork {run}` begins there",
             )
-        ask_for_trust(options, source.path, found, trust=trust)
-        step = _debugged(source, found, number) if with_pdb else None
-        report = run_replay(
-            source,
-            found,
-            observe=observe,
-            arguments=arguments,
-            timeout=timeout,
-            debug_at=step,
-            standard_input=_piped(),
-            agent=agent,
-        )
+        with trusted(options, source, found, trust=trust, agent=agent) as (where, again):
+            step = _debugged(where, again, number) if with_pdb else None
+            report = run_replay(
+                where,
+                again,
+                observe=observe,
+                arguments=arguments,
+                timeout=timeout,
+                debug_at=step,
+                standard_input=_piped(),
+                agent=agent,
+            )
     if options.as_json:
         write_json(report.to_json())
     else:
         _print_report(options.terminal(), report)
     return _exit_code(report, strict=strict)
+
+
+def _in_file(options: Options, run: str) -> tuple[Options, str | None]:
+    """What to look at, and the run in it; a file without a run is one only where it is a bundle, and no run's name."""
+    from agent_tt.interop.bundle.container import is_bundle_file
+    from agent_tt.querying.checkpoints import split_file
+
+    names_file = split_file(run)[0] is not None or is_bundle_file(Path(run).expanduser())
+    return in_file(options, run) if names_file else (options, run)
+
+
+def _run_in(source: RunSource, file: str) -> str:
+    """The first run that a bundle was made of.
+
+    Raises:
+        UsageError: it names none.
+    """
+    bundle = bundle_of(source)
+    if bundle is None or not bundle.container.manifest.runs:
+        raise UsageError(f"{file} names no run that it was made of", hint=f"Name one in it: {file}:RUN.")
+    return bundle.container.manifest.runs[0]
 
 
 def _piped() -> int | None:

@@ -11,6 +11,7 @@ from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints
 from agent_tt_tui.screens.debugger.features.diff_base import DiffBase
 from agent_tt_tui.screens.debugger.features.divergences import Divergences
 from agent_tt_tui.screens.debugger.features.editing import Editing
+from agent_tt_tui.screens.debugger.features.exporting import Exporting
 from agent_tt_tui.screens.debugger.features.find import Find
 from agent_tt_tui.screens.debugger.features.forking import Forking
 from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
@@ -106,6 +107,7 @@ class DebuggerScreen(CommandScreen[None]):
             self.editing,
             Forking(self.time, self.editing),
             Related(self.time),
+            Exporting(self.time),
             Pdb(self.time, self.run_again),
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),

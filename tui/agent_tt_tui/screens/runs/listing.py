@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.5
 
-_FIRST_PAGE: Final = 200
+_FIRST_PAGE: Final = 60
 """So many runs are shown while all others are read."""
 
 _AT_ONCE: Final = 1_000

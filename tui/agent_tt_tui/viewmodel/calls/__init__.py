@@ -3,5 +3,5 @@
 | module | does |
 |---|---|
 | `callview`, `exchange`, `decided`, `source_excerpt` | a call in rows, and the code around it |
-| `messages`, `conversation`, `provider_call` | conversations, read off states and requests |
+| `messages`, `conversation` | conversations, read off states and requests |
 """

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt.history.payloads.damage import is_placeholder
+from agent_tt.providers.chat import ASSISTANTS, answer_in, conversation_in, message_of
+from agent_tt.providers.provider_call import provider_call, tool_line
 from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
 from agent_tt_tui.format import counted
@@ -16,8 +18,6 @@ from agent_tt_tui.text import clean, fit, width
 from agent_tt_tui.viewmodel.calls.conversation import conversation_lines, turns_of
 from agent_tt_tui.viewmodel.calls.decided import decided_lines, waiting_line
 from agent_tt_tui.viewmodel.calls.exchange import exchange_of, raw_lines
-from agent_tt_tui.viewmodel.calls.messages import ASSISTANTS, conversation_in, message_of
-from agent_tt_tui.viewmodel.calls.provider_call import provider_call, tool_line
 from agent_tt_tui.viewmodel.calls.source_excerpt import place_of
 from agent_tt_tui.viewmodel.edits.leaves import is_json_text, value_rows
 from agent_tt_tui.viewmodel.values.highlight import highlighted
@@ -272,7 +272,7 @@ class _Layout:
             if not (sent is not None and sent.error):
                 yield from self._value(exchange.answered, ("body",))
             return
-        answer = _answer_in(result)
+        answer = answer_in(result)
         if self._call.kind == "llm" and answer is not None:
             lines = turns_of([answer])
             yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ", whole=True)
@@ -359,18 +359,6 @@ def _since_last_answer(messages: Sequence[Wire]) -> range:
         if said is not None and said.role in ASSISTANTS:
             return range(position, len(messages))
     return range(0)
-
-
-def _answer_in(result: Wire) -> Wire:
-    """The message in a model's answer, in the forms that providers give it; None if there is none."""
-    if message_of(result) is not None:
-        return result
-    if not isinstance(result, dict) or is_envelope(result):
-        return None
-    choices = result.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    inner = first.get("message") if isinstance(first, dict) else result.get("message")
-    return inner if message_of(inner) is not None else None
 
 
 def _stop_reason(result: Wire) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import without_envelopes
 from agent_tt.codec.text import summary
+from agent_tt.providers.chat import message_of
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut, fit, width
-from agent_tt_tui.viewmodel.calls.messages import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import envelope_type
 from agent_tt.comparing.sequences.tokens import common_length
 from agent_tt.comparing.values.words import compare_words
+from agent_tt.providers.chat import message_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut, show, width
-from agent_tt_tui.viewmodel.calls.messages import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

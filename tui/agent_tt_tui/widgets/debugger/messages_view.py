@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import get
+from agent_tt.providers.chat import conversation_in
 from agent_tt_tui.look import look_of
 from agent_tt_tui.viewmodel.calls.conversation import Turn, conversation_lines, turns_of
-from agent_tt_tui.viewmodel.calls.messages import conversation_in
 from agent_tt_tui.viewmodel.values.pieces import TextLine
 from agent_tt_tui.widgets.text_view import TextView
 

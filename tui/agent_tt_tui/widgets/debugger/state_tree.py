@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
+from agent_tt.providers.chat import message_of
 from agent_tt_tui.keymaps import TREE
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import width as columns_of
-from agent_tt_tui.viewmodel.calls.messages import message_of
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
 from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree
 from agent_tt_tui.viewmodel.values.values import key_text, type_text, value_pieces

@@ -7,5 +7,6 @@
 | `compare_frame`, `compare_steps`, `compare_state`, `outcome` | two runs side by side, and how they ended |
 | `run_table`, `table_preview` | one run against many |
 | `sweep_form`, `sweep_matrix`, `sweep_parts` | sweeps |
+| `first_list` | the list of the first page, and its preview |
 | `statistics` | tables of statistics, with bars and sparklines |
 """

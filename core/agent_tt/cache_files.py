@@ -1,4 +1,4 @@
-"""Where the files of indexes lie: a folder in the user's cache, for nobody else to read, whatever was there before."""
+"""A folder in the user's cache for files that can be made anew: for nobody else to read, whatever was there before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["CacheLost", "alone_in", "cache_path", "clear_up", "file_of", "make_file", "make_folder", "remove_all"]
+__all__ = [
+    "CacheLost", "alone_in", "cache_folder", "cache_path", "clear_up", "file_of", "make_file", "make_folder",
+    "remove_all",
+]  # fmt: skip
 
 _TRIES: Final = 100
 _RETRY_S: Final = 0.05
@@ -28,17 +31,17 @@ class CacheLost(Exception):
     """The file cannot be used: it is damaged, gone, or cannot be made."""
 
 
-def cache_folder() -> Path:
-    """Where indexes lie."""
+def cache_folder(kind: str = "search") -> Path:
+    """Where files of a kind lie; those of `search` are indexes of texts."""
     import platformdirs
 
-    return platformdirs.user_cache_path("agent-tt", appauthor=False) / "search"
+    return platformdirs.user_cache_path("agent-tt", appauthor=False) / kind
 
 
-def cache_path(store: Path, folder: Path | None = None) -> Path:
-    """The file for a store; neither need exist."""
+def cache_path(store: Path, folder: Path | None = None, ending: str = ".db") -> Path:
+    """The file for a store, by default its index of texts; neither need exist."""
     name = hashlib.blake2b(os.fsencode(os.path.realpath(store)), digest_size=16).hexdigest()
-    return (folder or cache_folder()) / f"{name}.db"
+    return (folder or cache_folder()) / f"{name}{ending}"
 
 
 def make_folder(folder: Path) -> None:
@@ -122,7 +125,7 @@ def file_of(path: Path) -> tuple[int, int] | None:
 def clear_up(folder: Path, besides: Path) -> None:
     """Delete files that were not used for long, and those used longest ago while the folder is too large."""
     found: list[tuple[float, int, Path]] = []
-    for path in folder.glob("*.db"):
+    for path in folder.glob(f"*{besides.suffix}"):
         with suppress(OSError):
             about = path.stat()
             found.append((about.st_mtime, about.st_size, path))

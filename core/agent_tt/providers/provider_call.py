@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Message, OfferedTool
 
 
+__all__ = ["ProviderCall", "provider_call", "tool_line"]
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderCall:
     """What was asked and answered, whatever language the provider speaks.

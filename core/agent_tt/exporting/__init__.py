@@ -1,0 +1,17 @@
+"""Runs of any source as files that others can read: what `agent-tt export` writes.
+
+| module | has |
+|---|---|
+| `export` | what a format is, and what it is given |
+| `formats` | the formats that there are, found by their entry points, and which one a file's name asks for |
+| `writing` | writing a file whole or not at all |
+| `redacted` | runs without what the rules of redaction take out |
+| `facts` | what every format says of a run before its steps |
+| `markdown` | a run as text for an issue |
+| `html` | runs as one page for a browser |
+| `bundle` | runs with all that belongs to them, in one file that opens elsewhere |
+| `agent_code` | the files of an agent, and the packages that it ran with |
+
+A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any
+other file pass through `redacted`.
+"""

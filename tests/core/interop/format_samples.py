@@ -1,0 +1,104 @@
+"""A small file of each format, which tests damage: a list is a file of lines, anything else one value.
+
+A new format adds one row.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from tests.core.interop import test_gemini_cli as gemini
+from tests.core.interop import test_opencode as opencode
+from tests.core.interop.sessions import Session, words
+from tests.core.interop.test_codex import session as codex_session
+from tests.core.interop.test_message_files import BLOCKS, CALL, CHAT, HISTORY, PI, SWE, acted, came
+from tests.core.interop.test_otlp import ai_sdk, genai, openinference, openllmetry, request
+from tests.core.interop.test_trace_exports import constructor, observations, of_langchain, spans_of_phoenix
+
+__all__ = ["SAMPLES", "Lines", "as_bytes"]
+
+
+class Lines(list[Any]):
+    """Values that stand one in a line."""
+
+
+def as_bytes(sample: Any) -> bytes:
+    """The file that holds a sample."""
+    if isinstance(sample, Lines):
+        return "".join(json.dumps(line) + "\n" for line in sample).encode()
+    return json.dumps(sample).encode()
+
+
+def _claude_code() -> Lines:
+    session = Session()
+    asked = session.says("Are the tests green?")
+    first = session.answers("msg_1", words("I will look."), asked)
+    call = session.calls("msg_1", "call_1", "Task", {"prompt": "Look closer.", "subagent_type": "tester"}, first)
+    inner = session.says("Look closer.", None, isSidechain=True)
+    session.answers("msg_9", words("Three fail."), inner, isSidechain=True)
+    given = session.gives("call_1", "3 failed", call, failed=True, toolUseResult={"stdout": "3 failed"})
+    cut = session.entry("system", None, given, subtype="compact_boundary", logicalParentUuid=given)
+    session.says("A summary.", cut, isCompactSummary=True)
+    session.answers("msg_2", words("No."), given)
+    return Lines([*session.lines, {"type": "summary", "summary": "Green tests"}])
+
+
+_ANSWER: Final = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [CALL]}}]}
+_OBSERVED: Final = {"traceId": "t1", "startTime": "2026-03-02T10:00:00Z", "endTime": "2026-03-02T10:00:01Z"}
+
+SAMPLES: Final[dict[str, Any]] = {
+    "claude_code": _claude_code(),
+    "pi": Lines(PI),
+    "otlp": request([*genai(), *openinference(), *openllmetry(), *ai_sdk()]),
+    "otlp, lines": Lines(request([each]) for each in genai()),
+    "langfuse": {
+        "trace": {"id": "t1", "name": "desk"},
+        "observations": [
+            {**_OBSERVED, "id": "a", "type": "AGENT", "name": "desk"},
+            {**_OBSERVED, "id": "b", "type": "GENERATION", "name": "chat", "parentObservationId": "a", "model": "m",
+             "input": '[{"role": "user", "content": "Hi."}]', "output": '{"role": "assistant", "content": "Yes."}',
+             "usageDetails": {"input": 3, "output": 4}},
+            {**_OBSERVED, "id": "c", "type": "TOOL", "name": "look", "parentObservationId": "b", "level": "ERROR",
+             "input": '{"input": {"q": 1}}', "output": "none", "statusMessage": "no"},
+        ],
+    },
+    "atif": {
+        "schema_version": "ATIF-v1.5", "session_id": "h1", "agent": {"name": "hand", "model_name": "m"},
+        "steps": [
+            {"step_id": 1, "source": "user", "message": "Make a file.", "timestamp": "2026-03-02T10:00:00Z"},
+            {"step_id": 2, "source": "agent", "message": "Made.", "metrics": {"prompt_tokens": 9},
+             "tool_calls": [{"tool_call_id": "t1", "function_name": "write", "arguments": {"path": "a"}}],
+             "observation": {"results": [{"source_call_id": "t1", "content": "done"}]}},
+        ],
+        "final_metrics": {"total_prompt_tokens": 9, "total_cost_usd": 0.5},
+    },
+    "swe_agent": SWE | {"history": HISTORY},
+    "mini_swe_agent": {
+        "trajectory_format": "mini-swe-agent-1.1", "info": {"exit_status": "Submitted"},
+        "messages": [
+            {"role": "system", "content": "You fix things."},
+            {"role": "assistant", "content": "cat x", "extra": {"actions": [{"command": "cat x"}], "cost": 0.5}},
+            {"role": "user", "content": "no such file", "extra": {"returncode": 1, "timestamp": 1_772_000_000.5}},
+            {"role": "exit", "content": "", "extra": {"exit_status": "Submitted"}},
+        ],
+    },
+    "openhands": [
+        acted(0, "message", {"content": "Look."}, "user"),
+        acted(1, "run", {"command": "a"},
+              tool_call_metadata={"tool_call_id": "c1", "model_response": {"id": "r1", "model": "gpt-4o", **_ANSWER}}),
+        came(2, 1, "no", extras={"metadata": {"exit_code": 1}}),
+        acted(3, "message", {"content": "Done."}),
+    ],
+    "codex": Lines(codex_session().event("thread_rolled_back", num_turns=1).lines),
+    "gemini_cli": Lines([gemini.HEAD, gemini.ASKED, gemini.DONE, {"$rewindTo": "g1"}, gemini.SAID]),
+    "gemini_cli, checkpoint": {"history": gemini.CONTENTS},
+    "opencode": {"info": opencode.HEAD, "messages": opencode.MESSAGES},
+    "langsmith": of_langchain(constructor, counted_beside=True),
+    "phoenix": Lines(spans_of_phoenix()),
+    "langfuse, rows": observations(),
+    "chat": CHAT,
+    "chat, blocks": BLOCKS,
+    "chat, batch": Lines([{"custom_id": "one", "body": {"model": "m", "messages": CHAT}}, {"messages": BLOCKS}]),
+}  # fmt: skip
+"""By the name of the format, and where it has several forms what tells them apart behind a comma."""

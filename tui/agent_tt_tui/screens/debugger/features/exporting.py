@@ -1,0 +1,101 @@
+"""Writing the run into a file that others can read, in the format that the file's name says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual.message import Message
+
+from agent_tt.errors import AgentTTError
+from agent_tt.exporting.export import Export, Exported
+from agent_tt.exporting.formats import EXPORTS, format_for
+from agent_tt.exporting.redacted import exported, is_unredacted
+from agent_tt.exporting.writing import export_file
+from agent_tt_tui.feature import hears
+from agent_tt_tui.format import short_path
+from agent_tt_tui.picture import svg_of
+from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+
+_PICTURE: Final = ".svg"
+"""What a picture of this screen ends in: the app has it drawn already."""
+
+_ODD: Final = re.compile(r"[^\w.-]+")
+
+
+@dataclass
+class Written(Message):
+    """A run was exported, or was not."""
+
+    words: str
+
+
+class _Picture(Export):
+    """What the screen showed."""
+
+    SUFFIXES: ClassVar = (_PICTURE,)
+    HELP: ClassVar = "A picture of this screen."
+
+    def __init__(self, svg: str) -> None:
+        self._svg = svg
+
+    def write(self, exported: Exported, path: Path) -> None:  # noqa: ARG002  the screen is drawn already
+        """Write the picture."""
+        path.write_text(self._svg, encoding="utf-8")
+
+
+class Exporting(DebuggerFeature):
+    """Exports the run."""
+
+    COMMANDS = frozenset({"run.export"})
+
+    def action_export(self) -> None:
+        """Ask for a file, and write the run into it."""
+        ends = dict.fromkeys(end for _, export in EXPORTS.all() for end in export.SUFFIXES[:1])
+        dialog = PromptDialog(
+            "Export",
+            detail=f"a file that ends in {' '.join({**ends, _PICTURE: None})}",
+            value=f"{_ODD.sub('-', self.model.run.name)}.html",
+            check=self._trouble,
+        )
+        self.screen.ask(dialog, self._begin)
+
+    def _trouble(self, text: str) -> str | None:
+        path = Path(text).expanduser()
+        try:
+            if not text.endswith(_PICTURE):
+                format_for(path)
+            elif is_unredacted(self.model.source, self.model.run):
+                return "what this screen shows may hold secrets: `agent-tt export --svg` draws it without"
+        except AgentTTError as error:
+            return error.message
+        return f"{path} is there already" if path.exists() else None
+
+    def _begin(self, text: str) -> None:
+        path = Path(text).expanduser()
+        if text.endswith(_PICTURE):
+            # The dialog is gone from the screen by then.
+            self.screen.call_after_refresh(lambda: self._write(_Picture(svg_of(self.screen.app)), path))
+        else:
+            self._write(format_for(path), path)
+
+    def _write(self, export: Export, path: Path) -> None:
+        self.screen.say(f"writing {short_path(path)}", None)
+        work = partial(self._export, export, path, self.time.number)
+        self.screen.run_worker(work, group="export", thread=True, exit_on_error=False)
+
+    def _export(self, export: Export, path: Path, step: int) -> None:
+        try:
+            export_file(export, exported(self.model.source, [(self.model.run, step)]), path)
+        except AgentTTError as error:
+            self.screen.post_message(Written(error.message))
+        else:
+            self.screen.post_message(Written(f"written: {short_path(path)}"))
+
+    @hears(Written)
+    def _on_written(self, message: Written) -> None:
+        self.screen.say(message.words)
