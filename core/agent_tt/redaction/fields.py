@@ -1,22 +1,33 @@
-"""Names of fields that hold personal data (those of the profile `strict`, and a project's own), and what may stay.
+"""What a text must hold to name a secret; names of fields that hold personal data, and what of it may stay.
 
-A field is said as words, and a name means it when its last words are these: `birth date` is `birthDate`,
-`customer_birth_date`, `BIRTH_DATE`. No name of a field says more than its last words do.
+The fields are those of the profile `strict`, and a project's own. One is said as words, and a name means it when its
+last words are these: `birth date` is `birthDate`, `customer_birth_date`, `BIRTH_DATE`. What stands before these in a
+name says nothing more.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from importlib import import_module
 from importlib.util import find_spec
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["FIELDS", "STRICT_FIELDS", "words_of"]
+__all__ = ["FIELDS", "SECRET_HINTS", "STRICT_FIELDS", "words_of"]
 
+SECRET_HINTS: Final = (
+    *("pass", "pwd", "secret", "token", "key", "cookie", "authorization", "credential", "otp", "pin", "cvv", "cvc"),
+    *("jwt", "_pat", "-pat"),
+)
+"""Each name of a secret holds one of these, in any case."""
+
+_MANY_WORDS: Final = 32
+"""From so many on one pass for all of them is quicker than one for each."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 STRICT_FIELDS: Final = (
@@ -38,19 +49,14 @@ STRICT_FIELDS: Final = (
 
 
 class _Fields:
-    """The fields that hold in this process.
-
-    Attributes:
-        hints: a word of each, in small letters, that a text must hold to name it.
-    """
+    """The fields that hold in this process."""
 
     def __init__(self) -> None:
         self._fields: frozenset[tuple[str, ...]] = frozenset()
         self._longest = 0
         self._allowed: re.Pattern[str] | None = None
-        self.hints: tuple[str, ...] = ()
-        self._before: dict[str, list[frozenset[str]]] = {}
-        self._words_in: Callable[[str], set[str]] = _no_words
+        self._before: dict[str, list[set[str]]] = {}
+        self._held: Callable[[str], set[str]] = _search_for(set())
 
     def use(self, fields: Iterable[str], allow: Iterable[str]) -> None:
         """Take these from now on, and no others.
@@ -63,29 +69,26 @@ class _Fields:
         self._allowed = re.compile("|".join(map(fnmatch.translate, allow))) if allow else None
         self._fields = frozenset(words for words in map(words_of, fields) if words)
         self._longest = max(map(len, self._fields), default=0)
-        self.hints = tuple(sorted({words[-1] for words in self._fields}))
-        self._before = {hint: [] for hint in self.hints}
+        self._before = {hint: [] for hint in {words[-1] for words in self._fields}}
         for words in self._fields:
-            self._before[words[-1]].append(frozenset(words[:-1]))
-        self._words_in = _search_for(set(self.hints))
+            self._before[words[-1]].append({word for word in words[:-1] if len(word) > 1})  # `e` is in every text
+        before = itertools.chain.from_iterable(self._before.values())
+        self._held = _search_for({*SECRET_HINTS, *self._before}.union(*before))
 
     def __bool__(self) -> bool:
         return bool(self._fields)
 
-    def hints_in(self, lower: str) -> list[str]:
-        """Those of the hints that a name in a text may end with: one all of whose words the text holds.
+    def hints_in(self, lower: str) -> tuple[list[str], list[str]]:
+        """Which of `SECRET_HINTS` a text holds, and the last words of which fields whose other words it holds too.
 
         Args:
             lower: the text in small letters.
         """
         if not self._fields:
-            return []
-        held = self._words_in(lower)
-        return [
-            hint
-            for hint, before in self._before.items()
-            if hint in held and any(all(word in lower for word in words) for words in before)
-        ]
+            return [hint for hint in SECRET_HINTS if hint in lower], []
+        held = self._held(lower)
+        last = [hint for hint in held.intersection(self._before) if any(map(held.issuperset, self._before[hint]))]
+        return [hint for hint in SECRET_HINTS if hint in held], sorted(last)
 
     def mean(self, words: tuple[str, ...]) -> bool:
         """Whether a name that consists of these words is one of them."""
@@ -96,19 +99,15 @@ class _Fields:
         return self._allowed is not None and self._allowed.match(value) is not None
 
 
-def _no_words(_text: str) -> set[str]:
-    return set()
-
-
 def _search_for(words: set[str]) -> Callable[[str], set[str]]:
-    """What tells which of these words a text holds: in one pass where the library for that is there."""
-    if find_spec("ahocorasick") is None or not words:
+    """What tells which of these words a text holds: of many in one pass, where the library for that is there."""
+    if len(words) < _MANY_WORDS or find_spec("ahocorasick") is None:
         return lambda text: {word for word in words if word in text}
     search: Any = import_module("ahocorasick").Automaton()
     for word in words:
         search.add_word(word, word)
     search.make_automaton()
-    return lambda text: {word for _, word in search.iter(text)}
+    return lambda text: set(map(itemgetter(1), search.iter(text)))
 
 
 FIELDS: Final = _Fields()

@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["holds_hint", "named_secrets", "names_in"]
 
-_HINTS: Final = (
-    *("pass", "pwd", "secret", "token", "key", "cookie", "authorization", "credential", "otp", "pin", "cvv", "cvc"),
-    *("jwt", "_pat", "-pat"),
-)
-"""Each name of a secret holds one of these, in any case."""
+_FIRST_HINTS: Final = frozenset({"pin", "pwd", "cvv", "cvc", "jwt"})
+"""Hints that a word of a secret begins with, if it holds them."""
 _LONGEST_NAME: Final = 60
 _SHORTEST_SAID: Final = 4
 
@@ -143,18 +140,13 @@ def _logins(text: str, lower: str) -> Iterator[Span]:
                 yield Span(*match.span("it"))
 
 
-def _hints() -> tuple[str, ...]:
-    return (*_HINTS, *FIELDS.hints) if FIELDS else _HINTS
-
-
 def holds_hint(text: str) -> bool:
     """Whether a text holds a part of a word that all names of secrets have.
 
     Args:
         text: any text.
     """
-    lower = text.lower()
-    return bool([hint for hint in _hints() if hint in lower])  # quicker than any()
+    return any(FIELDS.hints_in(_lower(text)))
 
 
 def names_in(text: str) -> dict[int, int]:
@@ -176,13 +168,14 @@ def _lower(text: str) -> str:
 def _names(text: str, lower: str) -> dict[int, int]:
     """Where the names of secrets stand: their ends by their beginnings."""
     found: dict[int, int] = {}
-    known = [hint for hint in _HINTS if hint in lower]
-    for number, hint in enumerate([*known, *FIELDS.hints_in(lower)]):
-        is_field, is_no_name, size = number >= len(known), kind_of(hint) is None, len(hint)
+    hints, of_fields = FIELDS.hints_in(lower)
+    for number, hint in enumerate([*hints, *of_fields]):
+        is_part = _is_within_word if number >= len(hints) else _goes_on if hint in _FIRST_HINTS else None
+        is_no_name, size = kind_of(hint) is None, len(hint)
         at = lower.find(hint)
         while at >= 0:
             after = at + size
-            if (is_no_name and _is_alone(text, at, after)) or (is_field and _is_part_of_word(text, at, after)):
+            if (is_no_name and _is_alone(text, at, after)) or (is_part is not None and is_part(text, at, after)):
                 at = lower.find(hint, after)
                 continue
             limit = max(0, at - _LONGEST_NAME)
@@ -206,9 +199,14 @@ def _is_alone(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start] in _BESIDE_WORDS and text[end : end + 1] in _BESIDE_WORDS
 
 
-def _is_part_of_word(text: str, start: int, end: int) -> bool:
+def _is_within_word(text: str, start: int, end: int) -> bool:
     """Whether a hint is a part of a longer word, and so no word of a field: `ip` in `shipping`."""
-    return "a" <= text[end : end + 1] <= "z" or ("a" <= text[start - 1 : start] <= "z" and text[start] >= "a")
+    return "a" <= text[end : end + 1] <= "z" or _goes_on(text, start, end)
+
+
+def _goes_on(text: str, start: int, _end: int) -> bool:
+    """Whether a word goes on with a hint, and does not begin with it. Before it may end a line, as JSON writes that."""
+    return "a" <= text[start - 1 : start] <= "z" and text[start] >= "a" and text[start - 2 : start - 1] != "\\"
 
 
 class _Place:

@@ -70,6 +70,17 @@ class _Own:
         if self.rules.profile:
             yield from personal.personal_in(text, is_strict=self.rules.profile == "strict")
 
+    def may_take_short(self, text: str) -> bool:
+        """Whether anything of a text may be secret that is too short for what always is.
+
+        By its form or name no such text is that is one word: addresses and what names a value have other signs, and
+        numbers are longer.
+
+        Args:
+            text: a text of less than eight characters.
+        """
+        return bool(self._patterns) or (bool(self.rules.profile) and not text.replace("_", "").isalnum())
+
     def takes_number(self, number: float) -> bool:
         """Whether a number is personal data."""
         return bool(self.rules.profile) and type(number) is int and personal.is_personal_number(number)

@@ -50,14 +50,20 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 # ---------------------------------------------------------------- numbers
 
-_RUN: Final = re.compile(r"[0-9](?:[ ().\-/+]{0,2}[0-9]){7,}")
+_KINDS: Final = bytes(
+    ord("0" if sign.isdigit() else "A" if sign.isupper() else "-" if sign in " ().-/+" else "x")
+    if sign.isascii()
+    else 120
+    for sign in map(chr, range(256))
+)
+"""By a character of Latin-1: a digit, a large letter, what may part digits, another. A search for a single one of four
+takes a third of the time of one for any of many."""
+_RUN: Final = re.compile(rb"0(?:-{0,2}0){7,}")
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
 """What most of these are."""
 _WORD_SIGNS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 _LINE_ENDS: Final = ("\\n", "\\r", "\\t")
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d")
-"""What most runs of digits and large letters are: no number with letters and no account has this form in it."""
 _BEFORE_DIGITS: Final = 3
 _CARD: Final = re.compile(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
 _CARDS: Final = (
@@ -122,6 +128,9 @@ _WITH_LETTERS: Final = _Numbers(
     (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale", ""),
     (r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu", ""),
 )
+_LETTERED: Final = re.compile(rb"000000(?:0{0,2}-?A|-000)")
+"""In kinds of characters, what every number with letters holds, but for those that hold `_OF_LETTERS`."""
+_OF_LETTERS: Final = b"AA00"
 _CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
 """Digits and large letters: where numbers with letters stand, and accounts."""
 _NEAR: Final = 40
@@ -150,13 +159,16 @@ def personal_in(text: str, *, is_strict: bool) -> Iterator[Span]:
     """
     if "@" in text or "%40" in text:
         yield from _mails(text)
-    for run in _RUN.finditer(text):
-        if _DATE.fullmatch(run[0]) is None and not (run[0].isdigit() and _is_in_word(text, run.start())):
-            yield from _in_digits(text, *run.span())
-    for run in _CAPITALS.finditer(text):
-        if not run[0].isdigit() and _TIME.fullmatch(run[0]) is None:
-            yield from _WITH_LETTERS.within(text, *run.span())
-            yield from _ibans(text, *run.span())
+    kinds = text.encode("latin-1", "replace").translate(_KINDS)
+    for found in _RUN.finditer(kinds):
+        start, end = found.span()
+        if _DATE.fullmatch(text, start, end) is None and not (found[0].isdigit() and _is_in_word(text, start)):
+            yield from _in_digits(text, start, end)
+    if _OF_LETTERS in kinds or _LETTERED.search(kinds) is not None:
+        for run in _CAPITALS.finditer(text):
+            if not run[0].isdigit():
+                yield from _WITH_LETTERS.within(text, *run.span())
+                yield from _ibans(text, *run.span())
     if is_strict:
         yield from _machines(text)
 

@@ -123,7 +123,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
         return shown_before[known]
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or marked
-    if len(text) >= _SHORTEST or OWN:
+    if len(text) >= _SHORTEST or OWN.may_take_short(text):
         shown = replaced(shown, secrets_in(shown), hide)
     for secret in GIVEN.secrets:
         if secret in shown:

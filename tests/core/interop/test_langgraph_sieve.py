@@ -233,6 +233,25 @@ def test_a_word_of_many_threads_is_indexed(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "index").exists()
 
 
+def test_of_many_threads_the_newest_are_read_where_they_fill_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chains = [[({"topic": f"needle {number}"}, [], {"source": "loop"})] for number in range(9)]
+    path = made(tmp_path / "newest.db", chains, as_json=False)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(finder_module, "_MOST_SIFTED", 4)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
+        newest = [run.id for run in source.runs()]
+        for limit, seen in ((3, 3), (4, 4)):
+            hits = finder.found(parse("needle"), limit=limit)
+            assert [hit.run for hit in hits.hits] == newest[:seen]
+            assert (hits.total, hits.newest, hits.is_complete, hits.searched) == (4, 4, False, 1.0)
+        assert not (tmp_path / "index").exists()
+        assert finder.found(parse("needle"), limit=5).newest is None
+        whole = finder.found(parse("needle"))
+        assert (whole.total, whole.newest, whole.is_complete) == (9, None, True)
+
+
 @pytest.mark.skipif("AGENT_TT_RECORDINGS" not in os.environ, reason="AGENT_TT_RECORDINGS does not say where they are")
 def test_recorded_databases_are_sifted_as_they_are_read() -> None:
     paths = sorted(Path(os.environ["AGENT_TT_RECORDINGS"]).glob("langgraph*/**/checkpoints.db"))

@@ -26,7 +26,7 @@ from agent_tt.errors import UsageError
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.redaction import named
 from agent_tt.redaction import personal as personal_rules
-from agent_tt.redaction.fields import FIELDS
+from agent_tt.redaction.fields import FIELDS, SECRET_HINTS, STRICT_FIELDS, words_of
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED, key_path, keyed_marks_in
 from agent_tt.redaction.own import OWN
@@ -150,7 +150,8 @@ PARTS = [
     *PERSONAL.values(), *HARMLESS, "8.8.4.4", "2001:db8::7334", "fe80::1", "10.0.0.7:80", "1.2.3", "::", ":", ".", "/",
     "T", "%2B491701234567", "2026-11-24T08:21", "ord_", "\\n", "\\t", "_", "0", "00", "+", "-", " ", "x", "é", '"', "n",
     "B", "home_address", "billingName", "phone number", "number", "account", "birth", "date", ": ", "=", "Ann", ", ",
-    "1990", "ip", "IP", "Ip", "shipping", "token", "api", "key", "pass", "s",
+    "1990", "ip", "IP", "Ip", "shipping", "token", "api", "key", "pass", "s", "\\nip: 8.8", "\\nzip=", "e-mail: ",
+    "pin: 4711", "\\npin=4711", "PIN", "totp", "pincode=12345", "dbpwd", "old_pwd=",
 ]  # fmt: skip
 
 
@@ -166,12 +167,45 @@ def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found
         for name in ("_DOTS_OF_IP4", "_COLONS_OF_IP6"):
             always.setattr(personal_rules, name, anything)
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
-        always.setattr(personal_rules, "_TIME", re.compile("(?!)"))
-        for name in ("_is_alone", "_is_part_of_word"):
+        always.setattr(personal_rules, "_OF_LETTERS", b"")
+        for name in ("_is_alone", "_is_within_word", "_goes_on"):
             always.setattr(named, name, lambda _text, _start, _end: False)
-        always.setattr(FIELDS, "hints_in", lambda lower: [hint for hint in FIELDS.hints if hint in lower])
+        last_words = {words_of(field)[-1] for field in STRICT_FIELDS}
+        always.setattr(FIELDS, "hints_in", lambda _lower: (SECRET_HINTS, last_words))
         in_full = secrets_in(text)
     assert found == in_full
+
+
+DIGITS = re.compile(r"[0-9](?:[ ().\-/+]{0,2}[0-9]){7,}")
+
+
+@settings(max_examples=300, deadline=None)
+@for_all(st.one_of(st.text(max_size=40), st.text("0123456789 ().-/+A_é٣😀", max_size=40)))
+def test_digits_are_found_in_any_text_by_their_kind(text: str):
+    kinds = text.encode("latin-1", "replace").translate(personal_rules._KINDS)
+    found = [match.span() for match in personal_rules._RUN.finditer(kinds)]
+    assert found == [match.span() for match in DIGITS.finditer(text)]
+
+
+@settings(max_examples=500, deadline=None)
+@for_all(
+    st.from_regex(re.compile(personal_rules._WITH_LETTERS._any.pattern + "|" + personal_rules._IBAN.pattern, re.A))
+)
+def test_every_number_with_letters_holds_what_it_is_searched_by(text: str):
+    kinds = text.encode("latin-1", "replace").translate(personal_rules._KINDS)
+    assert personal_rules._OF_LETTERS in kinds or personal_rules._LETTERED.search(kinds) is not None
+
+
+@settings(max_examples=300, deadline=None)
+@for_all(st.one_of(st.text(max_size=7), st.text("aipn_PIN@:.=-0é٣", max_size=7)))
+def test_a_short_text_that_is_not_searched_holds_nothing(text: str):
+    OWN.use(Rules(profile="strict", fields=("a", "p")))
+    assert OWN.may_take_short(text) or not secrets_in(text)
+
+
+def test_a_field_right_after_the_end_of_a_line_in_json_is_found():
+    OWN.use(Rules(profile="strict"))
+    assert "k8x3" not in str(redact(r'{"said": "in short:\nzip: k8x3"}'))
 
 
 def test_pieces_of_a_stream_have_the_marks_of_the_whole():

@@ -229,13 +229,13 @@ class Shadow:
         self._encoder.enter(value)
         try:
             start = self._equal_front(node, value, path, are_wires=are_wires)
-            wires = self._encode_items(value, start, len(value), path, are_wires=are_wires)
+            wires, given = self._encode_items(value, start, len(value), path, are_wires=are_wires)
         finally:
             self._encoder.leave()
         if start == old_length:
             if wires:
                 self._ops.append(["a", list(path), old_length, wires])
-                node.append(wires)
+                node.append(wires, given)
                 self._remember(node, value, start, are_wires=are_wires)
             return node
         old_raws, raws = node.element_bytes(start), [tlv(wire) for wire in wires]
@@ -268,13 +268,13 @@ class Shadow:
 
     def _encode_items(
         self, items: Sequence[object], first: int, end: int, path: Path, *, are_wires: bool
-    ) -> list[Wire]:
-        """What may be kept of a part of a list; the element before it may say what the first of it is."""
+    ) -> tuple[list[Wire], list[Wire]]:
+        """What may be kept of a part of a list, and of what; the element before it may say what the first of it is."""
         before = [item for item in items[max(0, first - 1) : first] if is_plain_scalar(item)]
         new = items[first:end]
         encoded = [*before, *(new if are_wires else map(self._encoder.encode, new))]
         admitted = self._admit(encoded, field_of(path, is_object=False))
-        return admitted[len(before) :] if type(admitted) is list else []
+        return admitted[len(before) :] if type(admitted) is list else [], encoded[len(before) :]
 
     def _admit_key(self, key: str, node: DictNode) -> str:
         return key if key in node.children else str(self._admit(key, ""))
@@ -309,7 +309,7 @@ class Shadow:
             return False
         live, read = (None if are_wires else form.read(items)) or (None, items)
         seen = [*before, *read]
-        if form.raw != tlv(self._encode_items(seen, len(before), len(seen), path, are_wires=are_wires)):
+        if form.raw != tlv(self._encode_items(seen, len(before), len(seen), path, are_wires=are_wires)[0]):
             return False
         if are_wires:
             form.wires = items

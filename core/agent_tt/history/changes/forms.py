@@ -38,15 +38,17 @@ class Form:
 
     Attributes:
         raw: its canonical bytes.
+        given: those of the live elements, where something else is kept of them; b"" where that is not known.
         parts: as given.
         is_plain: whether it holds no envelope, so that live objects can be compared without encoding them.
         wires: of a list, the wire values that it is the form of, where they are known; never changed.
     """
 
-    __slots__ = ("_live", "is_plain", "parts", "raw", "wires")
+    __slots__ = ("_live", "given", "is_plain", "parts", "raw", "wires")
 
     def __init__(self, raw: bytes, parts: Sequence[tuple[int, Form]] = ()) -> None:
         self.raw = raw
+        self.given = b""
         self.parts = parts
         self.is_plain: bool = all(part.is_plain for _, part in parts) if parts else _ENVELOPE_MARK not in raw
         self._live: bytes | None = None
@@ -57,7 +59,9 @@ class Form:
         return self.wires is not None and len(wires) == len(self.wires) and all(map(is_, wires, self.wires))
 
     def is_of(self, value: object) -> bool:
-        """Whether a live object is this dict or list still: the same types, texts, signs of zero and order of keys.
+        """Whether a live object is this dict or list still, or what this is kept of.
+
+        The same types, texts, signs of zero and order of keys.
 
         False for every form that is not plain.
         """
@@ -74,7 +78,8 @@ class Form:
         # Another thread may be changing the object: what is kept must be the form of exactly what is compared.
         seen = _read(live)
         # Every element is at least a byte of the canonical form: with more of them it cannot be equal.
-        if not is_tree_of_json_types(seen, most=len(self.raw)) or tlv(seen) != self.raw:
+        most = max(len(self.raw), len(self.given))
+        if not is_tree_of_json_types(seen, most=most) or tlv(seen) not in (self.raw, self.given):
             return False
         self._live = live
         return True
@@ -96,6 +101,11 @@ class Form:
     def hold(self, live: bytes) -> None:
         """Take what has this live form for the same from now on: what may be kept of it has this form."""
         self._live = live
+
+    def taken_from(self, given: bytes) -> None:
+        """Take elements with these canonical bytes for the same: this form is what may be kept of them."""
+        if given != self.raw and _ENVELOPE_MARK not in given:
+            self.given = given
 
     def _is_of_parts(self, items: list[object]) -> bool:
         at = 0

@@ -130,9 +130,16 @@ class ListNode:
                 index += 1
         return found
 
-    def append(self, wires: Sequence[Wire]) -> None:
-        """Add elements at the end."""
-        self._extend([tlv(wire) for wire in wires], [token(wire) for wire in wires], wires)
+    def append(self, wires: Sequence[Wire], given: Sequence[Wire] = ()) -> None:
+        """Add elements at the end.
+
+        Args:
+            wires: the elements.
+            given: what they are kept of, the same objects where nothing was taken out; empty where that is not known.
+        """
+        raws = [tlv(wire) for wire in wires]
+        taken_from = [raw if one is wire else tlv(one) for raw, wire, one in zip(raws, wires, given, strict=False)]
+        self._extend(raws, [token(wire) for wire in wires], wires, taken_from)
 
     def replace_from(self, start: int, wires: Sequence[Wire], raws: list[bytes]) -> None:
         """Put other elements (and their byte forms) in the place of those from `start` on, the beginning of a run."""
@@ -144,12 +151,14 @@ class ListNode:
         self._polynomial = polynomial(0, self._tokens)
         self._extend(raws, tokens, wires)
 
-    def _extend(self, raws: list[bytes], tokens: list[int], wires: Sequence[Wire]) -> None:
+    def _extend(self, raws: list[bytes], tokens: list[int], wires: Sequence[Wire], given: Sequence[bytes] = ()) -> None:
         at = 0
         while at < len(raws):
             filled = len(self._sizes) % RUN
             taken = raws[at : at + RUN - filled]
             run = _list_form(len(taken), b"".join(taken))
+            if given:
+                run.taken_from(_list_head(len(taken)) + b"".join(given[at : at + len(taken)]))
             if filled:
                 run = _grown(self.runs.pop(), filled, run, len(taken))
             self.runs.append(run)
@@ -177,13 +186,21 @@ def _list_form(count: int, body: bytes, parts: Sequence[tuple[int, Form]] = ()) 
 def _grown(run: Form, count: int, added: Form, more: int) -> Form:
     """The form of a run and the elements added to it, in parts until it is full."""
     body = run.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:]
-    if count + more == RUN:
-        return _list_form(RUN, body)
     *before, (last, part) = run.parts or [(count, run)]
+    if count + more == RUN:
+        return _of_parts(RUN, body, [*before, (last, part), (more, added)])
     if last + more > _PART:
         return _list_form(count + more, body, [*before, (last, part), (more, added)])
-    joined = _list_form(last + more, part.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:])
+    joined = _of_parts(last + more, part.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:], [(last, part), (more, added)])
     return _list_form(count + more, body, [*before, (last + more, joined)])
+
+
+def _of_parts(count: int, body: bytes, parts: Sequence[tuple[int, Form]]) -> Form:
+    """One form in place of several."""
+    form = _list_form(count, body)
+    if any(part.given for _, part in parts):
+        form.given = _list_head(count) + b"".join((part.given or part.raw)[_LIST_HEAD:] for _, part in parts)
+    return form
 
 
 class DictNode:

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.addresses import Address
@@ -45,7 +46,7 @@ _SNAPSHOT_S: Final = 0.25
 """Seconds until what a search has found so far is given for the first time, and between two further times."""
 
 _MOST_SIFTED: Final = 1_000
-"""Runs, and steps of them, that are read without an index where nothing else may hold what is searched for."""
+"""Runs, and steps of them, that are read without an index where the source tells which may hold what is searched for."""
 
 _NEARLY_ALL: Final = 0.99
 """The share that a search says at most before it has come to its end."""
@@ -212,6 +213,9 @@ class Finder:
     ) -> Hits:
         """Search all there is: `update`, then `search`.
 
+        Where a source of another system tells that many runs may hold it, and the newest of them fill the list, the
+        others are not read: see `Hits.newest`.
+
         Args:
             query: what is searched for.
             runs: ids of runs; all where not given.
@@ -224,12 +228,17 @@ class Finder:
             RunNotFound: there is no such run.
             InvalidExpression: a pattern takes too much work.
         """
-        few = self._sifted(query) if runs is None else None
-        if few is not None:
-            asked = _Asked(query, few, own_only=True, by=by, limit=limit, cancelled=cancelled)
+        names = self._sifted(query) if runs is None else None
+        if names is not None:
+            some = self._newest(names)
+            asked = _Asked(query, some, own_only=True, by=by, limit=limit, cancelled=cancelled)
+            hits = Hits()
             for hits in self._read(asked):
                 progress(hits.searched)
-            return hits
+            if len(some) == len(names) or hits.searched < 1:
+                return hits
+            if hits.is_complete and len(hits.hits) >= limit:
+                return replace(hits, is_complete=False, newest=len(some))
         for share in self.update(runs, cancelled=cancelled):
             progress(share)
         hits = Hits()
@@ -241,20 +250,28 @@ class Finder:
             return self.search(query, runs, by=by, limit=limit)
         return hits
 
-    def _sifted(self, query: Query) -> list[Run] | None:
-        """All runs that may hold what is searched for, where they are known and so few that no index is needed.
+    def _sifted(self, query: Query) -> Sequence[str] | None:
+        """The ids of all runs that may hold what is searched for, the newest first; None where nothing tells that.
 
         Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
         """
         words = words_needed(query.needed)
         names = self._source.may_hold(words) if words and not OWN.rules.profile else None  # whose marks are any letters
-        if names is None or len(names) > _MOST_SIFTED:
-            return None
-        few = [self._source.run(name) for name in names]
-        if sum(run.steps for run in few) > _MOST_SIFTED:
-            return None
-        self._doubted = (self._source.version(), names)
-        return few
+        if names is not None:
+            self._doubted = (self._source.version(), names)
+        return names
+
+    def _newest(self, names: Sequence[str]) -> list[Run]:
+        """The first runs of some, as many as are read without an index."""
+        found: list[Run] = []
+        steps = 0
+        for name in names[:_MOST_SIFTED]:
+            run = self._source.run(name)
+            steps += run.steps
+            if steps > _MOST_SIFTED:
+                break
+            found.append(run)
+        return found
 
     def search(
         self,

@@ -90,6 +90,8 @@ class Hits:
         is_complete: whether that is all there is; of words that stand in thousands of texts not all are counted.
         steps: steps with hits of the first run with any, in order; not all of them where `total` is large.
         searched: the share of what was recorded that could be searched yet, 0 to 1.
+        newest: where only so many runs were looked at, the newest of those that may hold it: `total` is of these, and
+            others may have better hits; None where all were.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -97,6 +99,7 @@ class Hits:
     is_complete: bool = True
     steps: tuple[int, ...] = ()
     searched: float = 1.0
+    newest: int | None = None
 
 
 class Place(NamedTuple):

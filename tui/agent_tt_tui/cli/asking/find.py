@@ -69,7 +69,7 @@ def command(
     agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
     agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
     --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
-            with searched: 0.43 where Ctrl-C ended it;
+            with searched: 0.43 where Ctrl-C ended it; with newest: 250 where only so many runs were looked at;
             with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}; where nothing was found, also
             {unread: ["step 3 cannot be read whole"]} of what could not be looked at
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -93,6 +93,7 @@ def command(
                     "total": found.total,
                     "complete": found.is_complete and found.searched >= 1,
                     **({"searched": round(found.searched, 3)} if found.searched < 1 else {}),
+                    **({"newest": found.newest} if found.newest is not None else {}),
                     **({"unread": [*unread]} if unread else {}),
                 }
             )
@@ -210,7 +211,9 @@ def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str, un
         _print_hit(terminal, hit, names.get(hit.run, hit.run) if names else None)
     shown = sum(hit.times for hit in found.hits)
     if shown < found.total or not found.is_complete:
-        total = f"{found.total:,}{'' if found.is_complete else '+'} hits"
+        total = f"{found.total:,}{'' if found.is_complete or found.newest else '+'} hits"
+        if found.newest is not None:
+            total += f" in {counted(found.newest, 'run')}, the newest that may hold it; others were not looked at"
         terminal.line(Cell(f"{total}; these are {counted(len(found.hits), 'line')} of them: --limit", "muted"))
     _print_unsearched(terminal, found)
 
