@@ -46,7 +46,7 @@ _SNAPSHOT_S: Final = 0.25
 """Seconds until what a search has found so far is given for the first time, and between two further times."""
 
 _MOST_SIFTED: Final = 1_000
-"""Runs, and steps of them, that are read without an index where the source tells which may hold what is searched for."""
+"""Runs, and steps of them, that are read without an index where the source tells which may hold what is looked for."""
 
 _NEARLY_ALL: Final = 0.99
 """The share that a search says at most before it has come to its end."""
