@@ -9,6 +9,7 @@
 | `facts` | what every format says of a run before its steps |
 | `markdown` | a run as text for an issue |
 | `html` | runs as one page for a browser |
+| `openai` | conversations as examples for fine-tuning |
 
 A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any
 other file pass through `redacted`.

@@ -47,12 +47,15 @@ class Export(ABC):
     IS_TEXT: ClassVar[bool] = False
 
     @abstractmethod
-    def write(self, exported: Exported, path: Path) -> None:
+    def write(self, exported: Exported, path: Path) -> str | None:
         """Write the runs.
 
         Args:
             exported: the runs.
             path: a file that is not there yet, in a folder of its own. It is moved to its place when it is whole.
+
+        Returns:
+            What the format has no form for and was left out, in a line; None where that is nothing.
 
         Raises:
             AgentTTError: they cannot be written in this format; the message says why.

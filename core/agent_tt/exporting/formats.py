@@ -29,6 +29,7 @@ EXPORTS: Final = Plugins[Export](
     {
         "markdown": "agent_tt.exporting.markdown:Markdown",
         "html": "agent_tt.exporting.html.page:Html",
+        "openai": "agent_tt.exporting.openai:OpenAIExamples",
     },
     _accepted,
 )

@@ -73,9 +73,11 @@ def command(
     with options.source(*runs) as source:
         what = exported(source, [find_place(source, run, step) for run in runs])
         if path is None:
-            export_stream(export, what, sys.stdout.buffer)
-            return
-        export_file(export, what, path, replaces=force)
+            left_out = export_stream(export, what, sys.stdout.buffer)
+        else:
+            left_out = export_file(export, what, path, replaces=force)
+    if left_out:
+        click.echo(left_out, err=True)
     if options.as_json:
         name = next(name for name, each in EXPORTS.all() if each is export)
         write_json({"path": str(path), "format": name, "runs": [run.name for run in what.runs]})
