@@ -9,6 +9,9 @@
 | `facts` | what every format says of a run before its steps |
 | `markdown` | a run as text for an issue |
 | `html` | runs as one page for a browser |
+| `rows` | runs, steps, calls, notes and values of states as flat rows |
+| `database`, `database_tables` | runs as a flat SQLite database, and what that has |
+| `jsonl` | runs as JSON Lines |
 | `openai` | conversations as examples for fine-tuning |
 
 A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any
