@@ -99,7 +99,7 @@ COLUMNS: Final[dict[str, dict[str, tuple[Kind, str]]]] = {
         "finish_reason": ("text", ""),
         **_USAGE,
         **_ERROR,
-        "answer_error": ("text", "the error that a provider answered with"),
+        "provider_error": ("text", "the error that a provider answered with"),
         "args": ("json", "what was asked"),
         "result": ("json", "what came back; null also where nothing did"),
         "words": ("text", "the texts of arguments and result, for the search; those of models are messages"),
@@ -201,8 +201,8 @@ VIEWS: Final = {
         "Calls that failed, then steps and runs: what failed in a call is there in its step again.",
         """
         SELECT r.name AS run_name, c.run, c.step, c.call, c.name, c.error_type,
-          coalesce(c.error, c.answer_error) AS error
-        FROM calls c JOIN runs r ON r.run = c.run WHERE c.status = 'error' OR c.answer_error IS NOT NULL
+          coalesce(c.error, c.provider_error) AS error
+        FROM calls c JOIN runs r ON r.run = c.run WHERE c.status = 'error' OR c.provider_error IS NOT NULL
         UNION ALL SELECT r.name, s.run, s.step, NULL, s.name, s.error_type, s.error
         FROM steps s JOIN runs r ON r.run = s.run WHERE s.status = 'error'
         UNION ALL SELECT name, run, NULL, NULL, name, error_type, error FROM runs WHERE error_type IS NOT NULL

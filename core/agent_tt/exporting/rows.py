@@ -129,7 +129,7 @@ def call_row(run: Run, call: Call) -> Row:
         "tokens_out": facts.tokens_out,
         "cost_usd": facts.cost_usd,
         **_error(call.error),
-        "answer_error": facts.answer_error,
+        "provider_error": facts.answer_error,
         "args": call.args,
         "result": call.result,
         "damaged": call.damaged,
@@ -297,7 +297,7 @@ def _walk(state: Wire, place: Path, found: dict[Path, bytes]) -> None:
             around = get(state, place[:depth])
         except PathNotFound:
             return
-        if _below(around) is None or around in ({}, []):
+        if not _parts(around)[1]:
             found.update(_leaves(around, place[:depth]))
             return
     try:
@@ -319,20 +319,22 @@ def _leaves(value: Wire, path: Path = ()) -> dict[Path, bytes]:
     return found
 
 
-def _below(node: Wire) -> list[tuple[Path, Wire]] | None:
-    """The parts of a value that have paths of their own; None of one that is looked at as a whole."""
-    if isinstance(node, list):
-        return [((index,), item) for index, item in enumerate(node)]
+def _below(node: Wire) -> list[tuple[Path, Wire]]:
+    """The parts of a value that have paths of their own; none of one that is looked at as a whole."""
+    before, parts = _parts(node)
+    pairs = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    return [((*before, key), part) for key, part in pairs]
+
+
+def _parts(node: Wire) -> tuple[Path, dict[str, Wire] | list[Wire]]:
+    """What holds the parts of a value, after what leads there."""
     if not isinstance(node, dict):
-        return None
+        return (), node if isinstance(node, list) else []
     if not is_envelope(node):
-        return [((key,), item) for key, item in node.items()]
+        return (), node
     payload = node.get(VALUE)
-    if isinstance(payload, dict) and payload and not is_envelope(payload):
-        return [((VALUE, key), item) for key, item in payload.items()]
-    if isinstance(payload, list) and payload and envelope_type(node) in _LISTS:
-        return [((VALUE, index), item) for index, item in enumerate(payload)]
-    return None
+    is_open = (isinstance(payload, dict) and not is_envelope(payload)) or envelope_type(node) in _LISTS
+    return (VALUE,), payload if is_open and isinstance(payload, dict | list) else []
 
 
 def json_text(value: Wire) -> bytes:
