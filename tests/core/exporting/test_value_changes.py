@@ -23,13 +23,21 @@ if TYPE_CHECKING:
 
 ATOMS = st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab.[", max_size=2)
 VALUES = st.recursive(
-    ATOMS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc."), inner, max_size=3)
+    ATOMS,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from("abc."), inner, max_size=3)
+        | st.lists(inner, max_size=3).map(lambda items: {"$type": "tuple", "$v": items})
+        | st.lists(inner, max_size=2).map(lambda items: {"$type": "set", "$v": items})
+    ),
 )
 STATES = st.lists(st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3), min_size=1, max_size=6)
 
 
 def flat(value: Wire, path: tuple[str | int, ...] = ()) -> dict[tuple[str | int, ...], str]:
     """Every value that has none below it, by its path; in another way than the code's."""
+    if isinstance(value, dict) and value.get("$type") == "tuple" and value["$v"]:
+        return flat(value["$v"], path)
     if isinstance(value, dict) and value and "$type" not in value:
         return {key: leaf for name, item in value.items() for key, leaf in flat(item, (*path, name)).items()}
     if isinstance(value, list) and value:

@@ -68,16 +68,20 @@ def command(
     from agent_tt.exporting.redacted import exported
     from agent_tt.exporting.writing import export_file, export_stream
 
-    if step is not None and len(runs) > 1:
-        raise UsageError("--at is of one run", hint="Name a step of each: RUN@STEP.")
     export = _format(format_name, path)
     with options.source(*runs) as source:
         if path is None and _is_file(source, runs[-1], export):
             runs, path = runs[:-1], Path(runs[-1])
         if path is None and (options.as_json or not export.IS_TEXT):
             raise UsageError("no file is named", hint="Name one with -o FILE.")
+        if step is not None and len(runs) != 1:
+            raise UsageError("--at is of one run", hint="Name a step of each: RUN@STEP.")
         places = [find_place(source, run, step) for run in runs]
-        what = exported(source, places or [(run, None) for run in source.runs(archived=True)])
+        if not runs:
+            places = [(run, None) for run in source.runs(archived=True)]
+        if not places:
+            raise UsageError(f"there is no run in {source.path} to write")
+        what = exported(source, places)
         if path is None:
             left_out = export_stream(export, what, sys.stdout.buffer)
         else:
