@@ -6,14 +6,14 @@ It is made by sqlite-utils. Everything recorded is text in columns; what does no
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import orjson
-
 from agent_tt.codec.text import printable
 from agent_tt.codec.wire import is_envelope
+from agent_tt.errors import UsageError
 from agent_tt.exporting.database_tables import COLUMNS, INDEXES, KEYS, SEARCHED, VIEWS, descriptions
 from agent_tt.exporting.export import Export
 from agent_tt.exporting.rows import call_row, first_step, json_text, note_row, run_row, step_row, value_changes
@@ -50,21 +50,21 @@ class FlatDatabase(Export):
 
     def write(self, exported: Exported, path: Path) -> None:
         """Write the runs into a new database."""
+        import sqlite3
+
         import sqlite_utils
 
+        runs = {run.id: run for run in exported.runs}
         database = sqlite_utils.Database(path, execute_plugins=False)
         try:
             writer = _Writer(database)
-            for run in exported.runs:
-                writer.add("runs", run_row(run) | {"parent_run": None})
-            beside = {run.id for run in exported.runs}
-            for run in exported.runs:
+            for run in runs.values():
+                writer.add("runs", run_row(run) | {"parent_run": run.parent if run.parent in runs else None})
+            for run in runs.values():
                 writer.add_run(exported, run)
-            writer.flush()
-            for run in exported.runs:
-                if run.parent in beside:
-                    database.table("runs").update(run.id, {"parent_run": run.parent})
             writer.finish()
+        except sqlite3.Error as error:
+            raise UsageError(f"the database cannot be written: {error}") from error
         finally:
             database.close()
 
@@ -132,7 +132,7 @@ class _Writer:
             self._add_value(run, change, source.step_count(run.id), steps)
 
     def _add_value(self, run: Run, change: ValueChange, last: int, steps: dict[int, int]) -> None:
-        value: Wire = orjson.loads(change.new or b"null")
+        value: Wire = json.loads(change.new or b"null")
         row: Row = {
             "run": run.id,
             "track": change.track,

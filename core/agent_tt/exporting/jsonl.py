@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import orjson
 
+from agent_tt.codec.text import printable
 from agent_tt.exporting.export import Export
 from agent_tt.exporting.rows import call_row, first_step, json_text, note_row, run_row, step_row, value_changes
 
@@ -57,7 +58,7 @@ def _change(run: Run, change: ValueChange) -> bytes:
         "type": "change",
         "run": run.id,
         "step": change.step,
-        "track": change.track,
+        "track": printable(change.track),
         "path": change.path,
         "op": "add" if change.old is None else "remove" if change.new is None else "change",
         **({} if change.old is None else {"old": orjson.Fragment(change.old)}),

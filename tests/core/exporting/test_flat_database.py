@@ -111,6 +111,15 @@ def test_what_a_run_says_does_nothing_in_it(tmp_path: Path) -> None:
         assert json.loads(found.execute("select result from calls").fetchone()[0]) == HOSTILE
 
 
+def test_a_run_named_twice_is_there_once_and_half_a_character_harms_nothing(tmp_path: Path) -> None:
+    source = MemorySource()
+    source.add("desk", [Did("a", tool="look", result="\ud800", state={"x": "\ud800", "y": {"$type": "set", "$v": []}})])
+    with closing(flat(source, tmp_path / "out.db", "desk", "desk")) as found:
+        assert found.execute("select count(*) from runs").fetchone() == (1,)
+        held = "select value, type from state_values where from_step = 1 order by path"
+        assert found.execute(held).fetchall() == [("\\ud800", "text"), ('{"$type":"set","$v":[]}', "typed")]
+
+
 def test_a_fork_beside_its_parent_has_its_own_rows_and_alone_those_before_it_too(tmp_path: Path) -> None:
     source = MemorySource()
     source.add("desk", [Did("a", state={"n": 1}), Did("b", state={"n": 2})], state={"n": 0})
