@@ -11,6 +11,10 @@
 | `html` | runs as one page for a browser |
 | `bundle` | runs with all that belongs to them, in one file that opens elsewhere |
 | `agent_code` | the files of an agent, and the packages that it ran with |
+| `rows` | runs, steps, calls, notes and values of states as flat rows |
+| `database`, `database_tables` | runs as a flat SQLite database, and what that has |
+| `jsonl` | runs as JSON Lines |
+| `openai` | conversations as examples for fine-tuning |
 
 A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any
 other file pass through `redacted`.

@@ -55,10 +55,9 @@ class Bundle(Export):
 
     def __init__(self, *, with_code: bool = False, more: Sequence[str] = (), key: Path | None = None) -> None:
         self._with_code, self._more, self._key = with_code, more, key
-        self.remarks: list[str] = []
 
-    def write(self, exported: Exported, path: Path) -> None:
-        """Write the runs.
+    def write(self, exported: Exported, path: Path) -> str | None:
+        """Write the runs; give what was left out, as every format does.
 
         Raises:
             ReadOnlySource: they lie in a file of another system.
@@ -69,57 +68,59 @@ class Bundle(Export):
         source = _store_of(exported.source)
         runs = _with_relatives(source, exported.runs)
         named = [source.run(run.id) for run in exported.runs]
-        self.remarks = []
+        remarks: list[str] = []
         with temporary_folder("agent-tt-export-") as folder:
             store = Path(folder) / STORE
             changed = _pack(source, runs, store)
             files: dict[str, Path | bytes] = {STORE: store}
             if self._with_code:
-                files |= self._code(source, named)
-            files |= self._goldens(runs, is_changed=changed)
+                files |= self._code(source, named, remarks)
+            files |= _goldens(runs, remarks, is_changed=changed)
             python = python_of(named[0]) if self._with_code else ""
             write_container(path, files, [run.id for run in named], python, sign)
+        return "\n".join(remarks) or None
 
-    def _code(self, source: SqliteStore, runs: Sequence[Run]) -> dict[str, Path | bytes]:
+    def _code(self, source: SqliteStore, runs: Sequence[Run], remarks: list[str]) -> dict[str, Path | bytes]:
         """The files of the runs' agents, and the packages beside them."""
         if len({run.code.root for run in runs}) > 1:
             raise UsageError("the runs are of several projects, and a bundle has the code of one", hint="One by one.")
         found: dict[str, bytes] = {}
         for run in runs:
             found |= code_files(source, run, self._more)
-            self.remarks += changed_since(run)
+            remarks += changed_since(run)
         for name in found:
             if not is_member_name(CODE + name):
                 raise UsageError(f"a bundle cannot hold a file of the name {name!r}", hint="Rename it.")
         lock = lock_of(runs[0])
         if not lock:
-            self.remarks.append(f"the packages of {runs[0].name} are not known: {runs[0].code.interpreter} shows none")
+            remarks.append(f"the packages of {runs[0].name} are not known: {runs[0].code.interpreter} shows none")
         files: dict[str, Path | bytes] = {LOCK: lock.encode()} if lock else {}
         return files | {CODE + name: content for name, content in sorted(found.items())}
 
-    def _goldens(self, runs: Sequence[Run], *, is_changed: bool) -> dict[str, Path | bytes]:
-        """The goldens that the runs are kept as in their projects, each with its recording."""
-        ids, files = {run.id for run in runs}, dict[str, Path | bytes]()
-        roots = dict.fromkeys(Path(run.code.root) for run in runs if run.code.root)
-        for path in (path for root in roots if (root / FOLDER).is_dir() for path in find_goldens(root / FOLDER)):
-            try:
-                golden = read_golden(path)
-                if golden.run_id not in ids:
-                    continue
-                text, recording = path.read_bytes(), golden.recording_path.read_bytes()
-            except (AgentTTError, OSError) as error:
-                self.remarks.append(f"the golden {path} is left out: {error}")
+
+def _goldens(runs: Sequence[Run], remarks: list[str], *, is_changed: bool) -> dict[str, Path | bytes]:
+    """The goldens that the runs are kept as in their projects, each with its recording."""
+    ids, files = {run.id for run in runs}, dict[str, Path | bytes]()
+    roots = dict.fromkeys(Path(run.code.root) for run in runs if run.code.root)
+    for path in (path for root in roots if (root / FOLDER).is_dir() for path in find_goldens(root / FOLDER)):
+        try:
+            golden = read_golden(path)
+            if golden.run_id not in ids:
                 continue
-            said = text.decode("utf-8", "replace")
-            if is_changed or redact_text(said) != said:
-                self.remarks.append(f"the golden {path} is left out: it may hold what was taken out of its run")
-                continue
-            names = (GOLDENS + path.name, GOLDENS + golden.recording)
-            if files.keys() & {*names} or not all(map(is_member_name, names)):
-                self.remarks.append(f"the golden {path} is left out: a bundle cannot hold two of its name, or its name")
-                continue
-            files |= zip(names, (text, recording), strict=True)
-        return files
+            text, recording = path.read_bytes(), golden.recording_path.read_bytes()
+        except (AgentTTError, OSError) as error:
+            remarks.append(f"the golden {path} is left out: {error}")
+            continue
+        said = text.decode("utf-8", "replace")
+        if is_changed or redact_text(said) != said:
+            remarks.append(f"the golden {path} is left out: it may hold what was taken out of its run")
+            continue
+        names = (GOLDENS + path.name, GOLDENS + golden.recording)
+        if files.keys() & {*names} or not all(map(is_member_name, names)):
+            remarks.append(f"the golden {path} is left out: a bundle cannot hold two of its name, or its name")
+            continue
+        files |= zip(names, (text, recording), strict=True)
+    return files
 
 
 def _store_of(source: RunSource) -> SqliteStore:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from agent_tt.model import Run
@@ -40,21 +40,22 @@ class Export(ABC):
         SUFFIXES: ends of the names of its files; they choose it where no option does.
         HELP: what it writes, one line of help.
         IS_TEXT: whether it is written to standard output where no file is named.
-        remarks: of what was written last, what is left out of it or could not be told, in lines.
     """
 
     SUFFIXES: ClassVar[tuple[str, ...]]
     HELP: ClassVar[str]
     IS_TEXT: ClassVar[bool] = False
-    remarks: Sequence[str] = ()
 
     @abstractmethod
-    def write(self, exported: Exported, path: Path) -> None:
+    def write(self, exported: Exported, path: Path) -> str | None:
         """Write the runs.
 
         Args:
             exported: the runs.
             path: a file that is not there yet, in a folder of its own. It is moved to its place when it is whole.
+
+        Returns:
+            What was left out or could not be told, in lines; None where that is nothing.
 
         Raises:
             AgentTTError: they cannot be written in this format; the message says why.

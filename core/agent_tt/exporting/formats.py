@@ -30,6 +30,9 @@ EXPORTS: Final = Plugins[Export](
         "markdown": "agent_tt.exporting.markdown:Markdown",
         "html": "agent_tt.exporting.html.page:Html",
         "bundle": "agent_tt.exporting.bundle:Bundle",
+        "db": "agent_tt.exporting.database:FlatDatabase",
+        "openai": "agent_tt.exporting.openai:OpenAIExamples",
+        "jsonl": "agent_tt.exporting.jsonl:JsonLines",
     },
     _accepted,
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["export_file", "export_stream"]
 
 
-def export_file(export: Export, exported: Exported, path: Path, *, replaces: bool = False) -> None:
+def export_file(export: Export, exported: Exported, path: Path, *, replaces: bool = False) -> str | None:
     """Write runs into a file.
 
     It is made in a folder beside its place and moved there when it is whole, so that nobody sees half of it.
@@ -27,6 +27,9 @@ def export_file(export: Export, exported: Exported, path: Path, *, replaces: boo
         exported: the runs.
         path: the file.
         replaces: whether a file may be there already; it is replaced.
+
+    Returns:
+        What the format left out, in a line; None where that is nothing.
 
     Raises:
         UsageError: there is one already, or it cannot be written there.
@@ -40,7 +43,7 @@ def export_file(export: Export, exported: Exported, path: Path, *, replaces: boo
     try:
         with TemporaryDirectory(dir=path.parent, prefix=".agent-tt-export-") as folder:
             made = Path(folder) / path.name
-            _write(export, exported, made)
+            left_out = _write(export, exported, made)
             if replaces:
                 made.replace(path)
             else:
@@ -49,23 +52,25 @@ def export_file(export: Export, exported: Exported, path: Path, *, replaces: boo
         raise _taken(path) from error
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    return left_out
 
 
-def export_stream(export: Export, exported: Exported, stream: BinaryIO) -> None:
+def export_stream(export: Export, exported: Exported, stream: BinaryIO) -> str | None:
     """Write runs to a stream; nothing is written to it where they cannot be written as a whole.
 
-    Args and Raises: as `export_file`; the stream's own errors are passed on.
+    Args, Returns and Raises: as `export_file`; the stream's own errors are passed on.
     """
     with temporary_folder("agent-tt-export-") as folder:
         made = Path(folder) / "export"
-        _write(export, exported, made)
+        left_out = _write(export, exported, made)
         with made.open("rb") as file:
             shutil.copyfileobj(file, stream)
+    return left_out
 
 
-def _write(export: Export, exported: Exported, made: Path) -> None:
+def _write(export: Export, exported: Exported, made: Path) -> str | None:
     with exported.source.one_moment():  # of a run that goes on, all of the file is as of then
-        export.write(exported, made)
+        return export.write(exported, made)
 
 
 def _move(made: Path, path: Path) -> None:

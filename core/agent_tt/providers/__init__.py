@@ -9,6 +9,7 @@
 | `reading` | tells which provider's format a request has, and reads it and its answer, as sent or as recorded |
 | `chat` | messages in the forms that providers and frameworks give them, read for people |
 | `provider_call` | a recorded call of a model as the conversation that it is |
+| `model_talk` | what recorded calls of models were shown and said, in order, for programs |
 | `replies` | an answer that a person changed, in its provider's format |
 | `shapes` | what is read: messages, tools offered, tool calls, tokens, why it stopped |
 | `chat_form` | the form of messages, calls and counts that chat APIs share, and parts of messages as text |

@@ -166,8 +166,8 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     ("body", "why"),
     [
         (BOMB + "interactions: *a11\n", "more than 1,000,000 values"),
-        ("interactions: " + "[" * 100_000, "nests deeper than 200, at line 1"),
-        ("interactions:\n" + "- " * 100_000 + "x", "nests deeper"),
+        ("interactions: " + "[" * 100_000, "nests deeper than 200, at line 1|maximum nesting depth"),
+        ("interactions:\n" + "- " * 100_000 + "x", "nests deeper|maximum nesting depth"),
         ("interactions: &a [*a]\n", "not there yet"),
         ("interactions:\n- request: {\n", "breaks at line"),
         ("interactions:\n- \x07\n", "breaks"),

@@ -61,3 +61,13 @@ def test_a_picture_shows_the_screen_at_a_step_or_two_runs_and_loads_nothing(comm
     assert "diverged" in (tmp_path / "two.svg").read_text()
     three = command("export", "support", "support/fork-1", "support", "--svg")
     assert (three.code, "one run, or two" in three.err) == (2, True)
+
+
+def test_the_last_word_may_be_the_file_and_alone_it_gets_all_runs(command: Command, tmp_path: Path) -> None:
+    one = command("export", "support", "--db", "out.db", "--json")
+    assert one.json == {"path": "out.db", "format": "db", "runs": ["support"]}
+    every = command("export", "--jsonl", "all.jsonl", "--json")
+    assert sorted(every.json["runs"]) == sorted(run["name"] for run in command("runs", "--all", "--json").json)
+    assert (tmp_path / "all.jsonl").stat().st_size > 0
+    assert command("export", "nobody", "--db", "x.db").code == 3
+    assert not (tmp_path / "x.db").exists()

@@ -14,15 +14,14 @@ from urllib.parse import urlsplit
 import orjson
 
 from agent_tt.providers.loose import count, mapping, text
-from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
-from agent_tt.providers.shapes import ModelAnswer, ModelCall
+from agent_tt.providers.model_talk import ModelTalks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, ErrorInfo
-    from agent_tt.providers.shapes import Json, Message
+    from agent_tt.providers.shapes import Json, Message, ModelCall
 
 __all__ = ["Attribute", "Told", "error_type", "told_agent", "told_call"]
 
@@ -100,7 +99,6 @@ _OTHER: Final = "_OTHER"
 """OpenTelemetry's word for what is none of the values that a convention lists."""
 
 _UNSAID: Final = "unknown"
-_NO_CALL: Final = ModelCall()
 
 
 def told_agent(name: str, conversation: str) -> Told:
@@ -149,9 +147,8 @@ def error_type(error: ErrorInfo) -> str:
 
 
 def _model(call: Call, *, content: bool) -> Told:
-    request = recorded_call(call.args)
-    answer = ModelAnswer() if request is None else recorded_answer(request, call.result)
-    asked, facts = request or _NO_CALL, call.facts
+    talk = ModelTalks().of(call)
+    asked, answer, facts = talk.request, talk.answer, call.facts
     operation = _OPERATIONS.get(asked.api, "chat")
     model = asked.model or facts.model or ""
     attributes: dict[str, Attribute | None] = {
@@ -171,11 +168,10 @@ def _model(call: Call, *, content: bool) -> Told:
         **_server(text(mapping(call.args).get("url"))),
     }
     if content:
-        shown = asked.messages if request is not None else _messages(call.args)
-        said = answer.messages if request is not None else _messages(call.result)
+        shown = () if talk.unread else talk.shown  # a conversation with gaps would be another one
         attributes |= {
             "gen_ai.input.messages": _as_messages(shown) if shown else None,
-            "gen_ai.output.messages": _as_messages(said, facts.finish_reason or _UNSAID) if said else None,
+            "gen_ai.output.messages": _as_messages(talk.said, facts.finish_reason or _UNSAID) if talk.said else None,
             "gen_ai.tool.definitions": _as_tools(asked),
         }
     failed = facts.answer_error or ""
@@ -202,17 +198,6 @@ def _parameters(given: Mapping[str, Json]) -> dict[str, Attribute | None]:
     texts = [stops] if isinstance(stops, str) else stops if isinstance(stops, list) else []
     found["gen_ai.request.stop_sequences"] = [each for each in texts if isinstance(each, str)] or None
     return found
-
-
-def _messages(value: Wire) -> Sequence[Message]:
-    """The messages of a call that is no request: those of a list, or of the first list of messages in an object."""
-    lists = [value, [value]] if not isinstance(value, dict) else [*value.values(), [value]]
-    for turns in lists:
-        if isinstance(turns, list) and turns:
-            read = [messages_of_turn(turn) for turn in turns]
-            if all(read):
-                return [message for messages in read for message in messages]
-    return ()
 
 
 def _as_messages(messages: Iterable[Message], finish_reason: str = "") -> str:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt.errors import UsageError
+from agent_tt.errors import RunNotFound, UsageError
 from agent_tt.exporting.formats import EXPORTS, format_for, named_format
 from agent_tt_tui.cli.keeping.screen_picture import ScreenPicture
 from agent_tt_tui.cli.options import Options, common_options, find_place, runs_argument, with_options, write_json
 
 if TYPE_CHECKING:
     from agent_tt.exporting.export import Export
+    from agent_tt.protocols import RunSource
 
 EXPORTS.add("svg", ScreenPicture())
 
@@ -62,36 +63,56 @@ def command(
     """Write RUNs as a file that others can read.
 
     Secrets that were taken out of a run are not in it, and what lies in a file of another system passes the rules of
-    redaction first. Text goes to standard output where no FILE is named. FILE is written as a whole or not at all. Exit
-    code 2 when FILE is there already, 3 when there is no such run or step.
+    redaction first. Text goes to standard output where no FILE is named. The last RUN may be FILE where an option says
+    the format (`--db out.db`); where it stands alone, all runs are written. FILE is written as a whole or not at all.
+    Exit code 2 when FILE is there already, 3 when there is no such run or step.
 
     \b
     agent-tt export refund-loop --markdown
     agent-tt export flaky-checkout --at @error -o incident.md
     agent-tt export refund-loop --code -o incident.att
+    agent-tt export refund-loop flaky-checkout --db out.db
     --json: {path, format, runs: [name]}; path is that of FILE, which has to be named
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.exporting.redacted import exported
     from agent_tt.exporting.writing import export_file, export_stream
 
-    if step is not None and len(runs) > 1:
-        raise UsageError("--at is of one run", hint="Name a step of each: RUN@STEP.")
     export = _format(format_name, path)
     if with_code or more or key is not None:
         export = _bundle(export, with_code=with_code, more=more, key=key)
-    if path is None and (options.as_json or not export.IS_TEXT):
-        raise UsageError("no file is named", hint="Name one with -o FILE.")
     with options.source(*runs) as source:
-        what = exported(source, [find_place(source, run, step) for run in runs])
+        if path is None and _is_file(source, runs[-1], export):
+            runs, path = runs[:-1], Path(runs[-1])
+        if path is None and (options.as_json or not export.IS_TEXT):
+            raise UsageError("no file is named", hint="Name one with -o FILE.")
+        if step is not None and len(runs) != 1:
+            raise UsageError("--at is of one run", hint="Name a step of each: RUN@STEP.")
+        places = [find_place(source, run, step) for run in runs]
+        if not runs:
+            places = [(run, None) for run in source.runs(archived=True)]
+        if not places:
+            raise UsageError(f"there is no run in {source.path} to write")
+        what = exported(source, places)
         if path is None:
-            export_stream(export, what, sys.stdout.buffer)
-            return
-        export_file(export, what, path, replaces=force)
-    for remark in export.remarks:
-        click.echo(f"agent-tt: {options.terminal().safe(remark)}", err=True)
+            left_out = export_stream(export, what, sys.stdout.buffer)
+        else:
+            left_out = export_file(export, what, path, replaces=force)
+    for line in (left_out or "").splitlines():
+        click.echo(f"agent-tt: {options.terminal().safe(line)}", err=True)
     if options.as_json:
         name = next(name for name, each in EXPORTS.all() if type(each) is type(export))
         write_json({"path": str(path), "format": name, "runs": [run.name for run in what.runs]})
+
+
+def _is_file(source: RunSource, word: str, export: Export) -> bool:
+    """Whether a word in the place of a run, as in `--db out.db`, is the file: it ends like one, and no run is it."""
+    if not word.lower().endswith(export.SUFFIXES):
+        return False
+    try:
+        find_place(source, word, None)
+    except RunNotFound:
+        return True
+    return False
 
 
 def _format(name: str | None, path: Path | None) -> Export:

@@ -90,11 +90,12 @@ class Exporting(DebuggerFeature):
 
     def _export(self, export: Export, path: Path, step: int) -> None:
         try:
-            export_file(export, exported(self.model.source, [(self.model.run, step)]), path)
+            left_out = export_file(export, exported(self.model.source, [(self.model.run, step)]), path)
         except AgentTTError as error:
             self.screen.post_message(Written(error.message))
         else:
-            self.screen.post_message(Written(f"written: {short_path(path)}"))
+            words = [f"written: {short_path(path)}", *([left_out] if left_out else [])]
+            self.screen.post_message(Written(" · ".join(words)))
 
     @hears(Written)
     def _on_written(self, message: Written) -> None:

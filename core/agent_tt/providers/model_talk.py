@@ -1,0 +1,81 @@
+"""What a recorded model call was shown and what it said, as messages, whoever recorded it in whatever form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from agent_tt.providers.chat import answer_in, conversation_in, message_of
+from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
+from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call
+
+__all__ = ["ModelTalk", "ModelTalks"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTalk:
+    """One model call as a part of a conversation.
+
+    Attributes:
+        request: the request, as its provider reads it; an empty one of a call that is no request.
+        answer: the same of what came back.
+        shown: what the model was shown, oldest first.
+        said: what it said; empty where it did not answer.
+        unread: how many things stood among the messages that are known as none.
+    """
+
+    request: ModelCall
+    answer: ModelAnswer
+    shown: Sequence[Message]
+    said: Sequence[Message]
+    unread: int = 0
+
+
+class ModelTalks:
+    """Reads the model calls of a run, in their order. What one was shown that the one before was, is not read again."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str], tuple[list[Wire], list[tuple[Message, ...]]]] = {}
+
+    def of(self, call: Call) -> ModelTalk:
+        """Read a call to a model: a request to a provider, or a function that takes or gives messages."""
+        request = recorded_call(call.args)
+        if request is not None:
+            answer = recorded_answer(request, call.result)
+            return ModelTalk(request, answer, request.messages, answer.messages)
+        path = conversation_in(call.args)
+        found: Wire = call.args
+        if path and isinstance(call.args, dict):
+            found = call.args[str(path[0])]
+        elif path is None:
+            found = None if message_of(call.args) is None else [call.args]
+        shown = self._read((call.name, call.lane), found if isinstance(found, list) else [])
+        given = answer_in(call.result)
+        said = _messages(given) if given is not None else ()
+        messages = [message for turn in shown for message in turn]
+        return ModelTalk(ModelCall(), ModelAnswer(), messages, said, sum(not turn for turn in shown))
+
+    def _read(self, key: tuple[str, str], turns: list[Wire]) -> list[tuple[Message, ...]]:
+        before, read = self._last.get(key, ([], []))
+        known = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, turns, strict=False))))
+        read = [*read[:known], *map(_messages, turns[known:])]
+        self._last[key] = turns, read
+        return read
+
+
+def _messages(turn: Wire) -> tuple[Message, ...]:
+    read = messages_of_turn(turn)
+    if read:
+        return read
+    said = message_of(turn)
+    if said is None:
+        return ()
+    calls = tuple(Asked(call.id, call.name, call.arguments) for call in said.calls)
+    return (Message(said.role, said.text, calls=calls, answers=said.answers),)
