@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_tt.errors import ReadOnlySource, UsageError
+from agent_tt.forking.entry.conversation_forms import plain_messages
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policy.policies import Rule, ToolPolicy, read_rule
 from agent_tt.forking.request import ForkRequest
@@ -186,3 +187,12 @@ def test_a_file_that_is_only_read_says_how_its_conversation_can_go_on(session: P
     with closing(open_source(session.with_name("m.json"))) as source, pytest.raises(ReadOnlySource) as refused:
         plan_fork(source, "m", _said("deny"))
     assert "agent-tt import" in refused.value.hint
+
+
+def test_an_answer_of_anthropic_that_is_kept_whole_keeps_its_tool_calls() -> None:
+    use: Any = {"type": "tool_use", "id": "t1", "name": "read_file", "input": _ARGUMENTS}
+    answer: Any = {"id": "msg_1", "type": "message", "role": "assistant", "content": [use]}
+    result: Any = {"type": "tool_result", "tool_use_id": "t1", "content": "port = 8081"}
+    read = plain_messages([{"role": "user", "content": "Which?"}, answer, {"role": "user", "content": [result]}])
+    assert [message.role for message in read] == ["user", "assistant", "tool"]
+    assert read[1].calls[0].id == read[2].answers
