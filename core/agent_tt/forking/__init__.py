@@ -11,6 +11,7 @@
 | `outside` | what reaches for the world outside of every call |
 | `checks` | where a fork may start, and which values it can carry over |
 | `graphs` | a fork of a LangGraph thread: its checkpoint, its graph, what an edit does to a channel |
+| `conversations` | a fork that goes on with a conversation alone: its model, its tools, what it may not do |
 | `terms`, `under_terms` | who runs it, what it is told beside the state, how far it may go; on the child's side |
 | `breaking` | stopping it where an expression begins to hold |
 """

@@ -7,11 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.steps.asked_tools import read_asked_tools
+from agent_tt.comparing.steps.asked_tools import AskedTools, read_asked_tools
 from agent_tt.config import load
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
 from agent_tt.forking.breaking import hold_already
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
+from agent_tt.forking.conversations import (
+    as_conversation,
+    check_answered,
+    check_conversation,
+    check_place,
+    tools_of,
+)
 from agent_tt.forking.editing.call_edits import CALLS, with_recorded_values
 from agent_tt.forking.editing.edit_warnings import new_keys, unanswered_calls
 from agent_tt.forking.editing.edits import apply_edits, with_old_values
@@ -43,11 +50,11 @@ from agent_tt.redaction.vault import open_vault
 from agent_tt.store.file.locate import own_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.steps.asked_tools import AskedTools
     from agent_tt.config import ToolEffect
+    from agent_tt.forking.entry.declared_tools import DeclaredTool
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import ToolPolicy
     from agent_tt.forking.request import ForkRequest
@@ -215,11 +222,12 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         VaultLocked: originals are asked for, and there is no key, or it is another one's.
         InvalidExpression: what is hoped of it cannot be read.
     """
-    agent, by, terms = request.agent, request.by, request.terms
     way: WayBackIn
     original = run if isinstance(run, Run) else source.run(run)
+    request = as_conversation(source, original, request)
+    agent, by, terms = request.agent, request.by, request.terms
     steps = source.steps(original.id)
-    if is_graph := is_thread(steps):
+    if is_graph := is_thread(steps) and request.continue_with is None:
         terms = graph_terms(terms)
     if not (is_graph and is_in_database(original)):
         check_origin(source, original)
@@ -247,7 +255,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     else:
         way, code, problems = _way(source, original, steps, asked, agent, by)
     if not is_graph:
-        chosen = (check_ended if way == "replay" else check_step)(source, original, steps, asked)
+        chosen = _check_of(request, way)(source, original, steps, asked)
         kept = 0 if chosen is None else last_kept(chosen, steps)
         if calls:
             kept = asked - 1
@@ -258,15 +266,17 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         check_script(terms.script, recorded_answers(source, original))
     if not is_graph:
         known, state, odd = _edited(source, original, steps, asked, edits, kept=kept, way=way)
+    problems += check_conversation(request, state)
     requests, odd_requests = with_recorded_requests(
         source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
     )
     policy = configured_policy() if request.policy is None else request.policy
     rules = policy.with_all((each, Rule("live")) for each in request.allow)
-    declared = declared_tools(code.file, None if code.root is None else Path(code.root))
-    shown, said = read_asked_tools(source, original), {**effects_said(source, original), **request.effects}
+    declared, shown = _known_tools(source, original, request, code)
+    said = {**effects_said(source, original), **request.effects}
     effects = {**load().effects, **said}
     boundary = boundary_of(source, original, after=kept, policy=rules, declared=declared, asked=shown, effects=effects)
+    check_answered(request, boundary)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
     problems += (*_unrecorded(shown, boundary), *_not_held(original))
@@ -294,6 +304,23 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         effects_said=said,
         expect=None if request.expect is None else parse_predicate(request.expect).text,
     ).with_policy(rules)
+
+
+def _check_of(request: ForkRequest, way: WayBackIn) -> Callable[..., Step | None]:
+    """What refuses steps that a fork cannot begin after."""
+    if request.continue_with is not None:
+        return check_place
+    return check_ended if way == "replay" else check_step
+
+
+def _known_tools(
+    source: RunSource, run: Run, request: ForkRequest, code: CodePlan
+) -> tuple[tuple[DeclaredTool, ...], AskedTools]:
+    """The tools that are recorded where they are called, and those that only the conversations show."""
+    if request.continue_with is not None:  # whatever the model asks for is recorded: nothing runs past it
+        return tools_of(request), AskedTools()
+    root = None if code.root is None else Path(code.root)
+    return declared_tools(code.file, root), read_asked_tools(source, run)
 
 
 def _unrecorded(asked: AskedTools, boundary: Sequence[Boundary]) -> Iterator[str]:

@@ -41,6 +41,8 @@ class ForkRequest:
         accept_changes: where a re-entered agent asks something else than was recorded, let it go live from there.
         terms: who runs it, what it is told, and how far it may go.
         expect: what is hoped of it, as `agent_tt.querying.expecting` judges it; None for nothing.
+        continue_with: the model, `openai:MODEL`, that goes on with the conversation alone, where the program that held
+            it is not at hand; None runs the agent.
     """
 
     step: int | str | None = None
@@ -55,6 +57,7 @@ class ForkRequest:
     accept_changes: bool = False
     terms: Terms = field(default_factory=Terms)
     expect: str | None = None
+    continue_with: str | None = None
 
     def step_of(self, source: RunSource, run: Run) -> int | None:
         """The number of the step in a run; None where none is said.

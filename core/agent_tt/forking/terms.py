@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path
-from agent_tt.codec.text import parse_value
+from agent_tt.codec.text import parse_value, summary
 from agent_tt.errors import UsageError
 from agent_tt.intercepting.limits import Limits
 from agent_tt.model.facts import TermFacts
@@ -50,6 +50,9 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)")
 _SECONDS: Final = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _BYTES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_LONGEST_SHOWN: Final = 60
+"""Characters of the value of an override."""
+
 _ANSWERS: Final = frozenset({"answer", "error", "match"})
 
 GRAPH: Final = "langgraph"
@@ -102,7 +105,7 @@ class Terms:
         elif self.is_custom:
             rows.append(("executor", self.executor))
         if self.overrides:
-            shown = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in self.overrides.items())
+            shown = (f"{key}={summary(value, _LONGEST_SHOWN)}" for key, value in self.overrides.items())
             rows.append(("overrides", ", ".join(shown)))
         if self.originals:
             rows.append(("originals", "the agent is given what marks stand for, out of the vault"))

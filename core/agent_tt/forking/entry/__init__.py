@@ -6,5 +6,6 @@
 | `entry_run`, `rebuild` | calling it with a state that was made a Python object again |
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `mock_model` | made-up answers of models |
+| `conversation`, `conversation_forms` | going on with a conversation without its program, as each provider is asked |
 | `declared_tools` | tools that the agent's code declares |
 """

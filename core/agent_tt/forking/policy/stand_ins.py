@@ -18,6 +18,7 @@ from agent_tt.codec.text import describe, pretty
 from agent_tt.errors import AgentTTError
 from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model.facts import place_said
+from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.store_work import store_at_work
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ParentStandIns:
         """The parent's answers that are left, by question."""
         if self._by_question is None:
             found: dict[tuple[CallKind, str, str | None], deque[Place]] = defaultdict(deque)
-            used, kept = self._used_before(), self._run.fork_step or 0
+            used, kept, is_file = self._used_before(), self._run.fork_step or 0, self._is_of_file()
             steps = self._source.steps(self._parent) if self._parent else []
             later = [*steps[kept:], *(steps[:kept] if self._run.way_back_in != "replay" else ())]
             for step in later:
@@ -139,9 +140,20 @@ class ParentStandIns:
                     place = call.step, call.number
                     self._by_name.setdefault((call.kind, call.name), []).append(place)
                     if place not in used:
-                        found[call.kind, call.name, call.signature].append(place)
+                        signature = _asked_here(call) if is_file else call.signature
+                        found[call.kind, call.name, signature].append(place)
             self._by_question = found
         return self._by_question
+
+    def _is_of_file(self) -> bool:
+        """Whether the recorded calls came, maybe over other forks, out of another program's file."""
+        parent = self._parent
+        while parent:
+            run = self._source.run(parent)
+            if run.origin.get("system"):
+                return True
+            parent = run.parent or ""
+        return False
 
     def _used_before(self) -> set[Place]:
         """Answers that this fork was given before it broke off and went on."""
@@ -153,6 +165,13 @@ class ParentStandIns:
                 if place is not None and answer.run == self._parent:
                     used.add(place)
         return used
+
+
+def _asked_here(call: Call) -> str | None:
+    """The signature that a tool call of a file has where it is asked in a fork: files' calls have others."""
+    if call.kind != "tool" or not isinstance(call.args, dict):
+        return call.signature
+    return signature_of_call("tool", call.name, call.args)
 
 
 def _shown(args: Wire) -> str:

@@ -45,6 +45,11 @@ _LONGEST: Final = 40
 )
 @click.option("--accept-changes", is_flag=True, help="Where the changed code asks something else, go live from there.")
 @click.option("--agent", metavar="MODULE:CALLABLE", help="Run this entry point (or FILE.py:CALLABLE) instead.")
+@click.option(
+    "--continue-with",
+    metavar="PROVIDER:MODEL",
+    help="Run no program: go on with the conversation alone, with openai:MODEL, anthropic:MODEL or google:MODEL.",
+)
 @policy_options
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @terms_options
@@ -93,6 +98,7 @@ def command(
     agent-tt fork trip-planner --answer 3='Book it.' --param temperature=0
     agent-tt fork refund-loop --at 1 --agent refund_loop.py:main_v2 --expect 'attempts <= 1'
     agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
+    agent-tt fork session --at 3 --continue-with openai:gpt-5 --policy '*write=recorded-or-ask'
     agent-tt fork trip-planner --at 2 --break 'state.budget < 0' --break 'tool == "book_hotel"'
     --json: the new run, as in `runs`, with effects, held_back and unrecorded, as in `show --effects`,
             notes: [text], edits_without_effect: [{target, path, step, call, reason}] and

@@ -183,7 +183,11 @@ def _request(params: dict[str, Any]) -> ForkRequest:
         policy=policy,
         effects=dict(map(_effect, params.pop("effects", ()))),
         terms=terms_from(**{name: params.pop(name) for name in _TERMS if name in params}),
-        **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes", "expect") if name in params},
+        **{
+            name: params.pop(name)
+            for name in ("agent", "name", "by", "accept_changes", "expect", "continue_with")
+            if name in params
+        },
     )
 
 
