@@ -93,6 +93,8 @@ class OpenAIResponses(Provider):
     def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
         """Read an item: a message that says that it is one, a thought, a call or its result."""
         kind = text(turn.get("type"))
+        if kind == "message" and "stop_reason" in turn:  # a whole answer of Anthropic's says that it is one, too
+            return None
         return messages_of([turn]) if kind in _ITEMS or kind.endswith(("_call", "_call_output")) else None
 
     def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
