@@ -173,7 +173,11 @@ def send_spans(
     """Send every run that this process records from now on as spans of OpenTelemetry, while it goes on.
 
     ```python
-    agent_tt.send_spans()  # to where OTEL_EXPORTER_OTLP_ENDPOINT says
+    from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+    # Without an exporter they go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
+    with agent_tt.send_spans(ConsoleSpanExporter()), agent_tt.record("desk"):
+        ...
     ```
 
     Model calls, tools and agents are spans by OpenTelemetry's conventions for generative AI; what other libraries trace
