@@ -20,6 +20,7 @@ from tests.warm_processes import warm_processes
 import agent_tt
 import agent_tt_tui
 from agent_tt.recording.modules import native_libraries
+from agent_tt.recording.session import SESSION
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.rules import Rules
 
@@ -142,6 +143,15 @@ def _without_clients_of_other_tests() -> Iterator[None]:
         patch.setattr(native_libraries, "_loaded", lambda: (path for path in loaded() if path not in before))
         patch.setattr(native_libraries, "_BY_NAME", {key: by_name[key] for key in by_name if key != "psycopg.pq"})
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_link_is_left_behind() -> Iterator[None]:
+    """A test that leaves a link in the chain of this process would change what later ones see, so it fails itself."""
+    yield
+    left = SESSION.chain.links
+    SESSION.start()
+    assert not left, f"left in the chain: {left}"
 
 
 @pytest.fixture(autouse=True)

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from agent_tt.providers.bodies import Pieces
     from agent_tt.providers.shapes import Json, Reply
 
-__all__ = ["Anthropic"]
+__all__ = ["OWN_BLOCKS", "Anthropic"]
 
 _HOSTED = ("web_search", "web_fetch", "code_execution", "tool_search", "mcp")
 """How the types of tools begin that Anthropic runs itself; `bash`, `text_editor` and `computer` are the agent's."""
 _ASKING = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_OWN = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
+OWN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
+"""Types of blocks that no other provider has."""
 
 
 class Anthropic(Provider):
@@ -63,7 +64,7 @@ class Anthropic(Provider):
     def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
         """Read a message with blocks that only Anthropic has."""
         blocks = dicts(turn.get("content"))
-        return _messages(turn) if any(text(block.get("type")) in _OWN for block in blocks) else None
+        return _messages(turn) if any(text(block.get("type")) in OWN_BLOCKS for block in blocks) else None
 
     def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
         """The system prompt stands beside the messages."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from agent_tt.providers.anthropic import OWN_BLOCKS
 from agent_tt.providers.chat_form import compact, note, text_of
 from agent_tt.providers.loose import boolean, count, dicts, items, mapping, parse_arguments, text, without
 from agent_tt.providers.openai_chat import is_system, with_first
@@ -93,6 +94,8 @@ class OpenAIResponses(Provider):
     def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
         """Read an item: a message that says that it is one, a thought, a call or its result."""
         kind = text(turn.get("type"))
+        if any(text(block.get("type")) in OWN_BLOCKS for block in dicts(turn.get("content"))):
+            return None  # an answer of Anthropic's, which says that it is a message, too
         return messages_of([turn]) if kind in _ITEMS or kind.endswith(("_call", "_call_output")) else None
 
     def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:

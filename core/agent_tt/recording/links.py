@@ -262,6 +262,7 @@ class Chain:
         serves: whether one of them answers from a recording.
         rules: whether one of them may hold any call back.
         watches: whether calls are looked at although nothing records them.
+        decides: whether one of them does more than look on: the run is somebody's fork or replay.
     """
 
     def __init__(self, links: Iterable[Link] = ()) -> None:
@@ -269,6 +270,7 @@ class Chain:
         self.serves = any(link.serves for link in ordered)
         self.rules = any(link.rules for link in ordered)
         self.watches = self.serves or self.rules
+        self.decides = any(link.place is not Place.WATCH for link in ordered)
         self.open_run = _having(ordered[::-1], Link.open_run)
         self.run_begun = _having(ordered, Link.run_begun)
         self.run_ends = _having(ordered[::-1], Link.run_ends)

@@ -397,3 +397,13 @@ def test_an_agent_that_a_tool_asks_stands_below_the_tool(tmp_path: Path) -> None
             ("invoke_agent helper", "execute_tool delegate"),
             ("execute_tool inner", "invoke_agent helper"),
         ]
+
+
+def test_runs_that_are_sent_are_sampled_as_others_are(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        agent_tt.send_spans(InMemorySpanExporter()),
+        agent_tt.record("boss", state={}, store=tmp_path / "runs.db", sampling={"successes": 0}) as run,
+    ):
+        inner("lamp")
+    assert run.is_sampled_out
+    assert not [record for record in caplog.records if record.name == "agent_tt.otel"]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tt.providers.reading import MESSAGE, ends_answer, gathers, recognise, recorded_answer, talks
+from agent_tt.providers.reading import (
+    MESSAGE,
+    ends_answer,
+    gathers,
+    messages_of_turn,
+    recognise,
+    recorded_answer,
+    talks,
+)
 from agent_tt.providers.shapes import Asked
 
 REALTIME = "wss://api.openai.com/v1/realtime?model=gpt-realtime"
@@ -62,3 +70,13 @@ def test_messages_that_are_anything_are_read_without_an_error(said):
     call = recognise(MESSAGE, REALTIME, {}, {**CREATE, "response": said, "said": said})
     assert call is not None
     assert recorded_answer(call, {"body": [said, {"type": "response.done", "response": said}]}).error == ""
+
+
+def test_a_whole_answer_of_anthropics_is_not_taken_for_an_item_of_openais():
+    """Both say `"type": "message"`."""
+    blocks = [{"type": "text", "text": "I look."}, {"type": "tool_use", "id": "t1", "name": "look", "input": {"at": 1}}]
+    turn = {"id": "msg_1", "type": "message", "role": "assistant", "content": blocks, "stop_reason": "tool_use"}
+    (message,) = messages_of_turn(turn)
+    assert (message.text, [(call.id, call.arguments) for call in message.calls]) == ("I look.", [("t1", {"at": 1})])
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "30"}]}
+    assert [message.text for message in messages_of_turn(item)] == ["30"]

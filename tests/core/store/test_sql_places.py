@@ -19,6 +19,7 @@ SPEAK_SQL = {
     CORE / "store": "the store",
     CORE / "interop" / "langgraph": "reads LangGraph's files",
     CORE / "interop" / "agents_sessions.py": "reads sessions of the OpenAI Agents SDK",
+    CORE / "exporting" / "database_tables.py": "views of a database that runs are exported to",
     CORE / "querying" / "search": "the index of searches: a file of its own, made anew where it is missing",
 }
 

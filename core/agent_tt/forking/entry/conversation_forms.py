@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import UsageError
 from agent_tt.providers.chat import TOOLS
-from agent_tt.providers.loose import dicts
 from agent_tt.providers.reading import messages_of_turn
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def plain_messages(turns: Iterable[Json]) -> list[Message]:
     waiting: dict[str, str] = {}
     made = 0
     for number, turn in enumerate(turns):
-        read = messages_of_turn(_as_said(turn))
+        read = messages_of_turn(turn)
         if not read:
             raise UsageError(f"message {number} of the conversation cannot be read", hint="take it out with --delete")
         for message in read:
@@ -67,13 +66,6 @@ def plain_messages(turns: Iterable[Json]) -> list[Message]:
             hint='fork an earlier step, or add a question: --insert \'messages[N]={"role": "user", …}\'',
         )
     return found
-
-
-def _as_said(turn: Json) -> Json:
-    """A turn without what makes an answer of Anthropic's, kept whole, look like an item of OpenAI's Responses."""
-    if not isinstance(turn, dict) or all(block.get("type") != "tool_use" for block in dicts(turn.get("content"))):
-        return turn
-    return {"role": turn.get("role"), "content": turn.get("content")}
 
 
 class Form(ABC):

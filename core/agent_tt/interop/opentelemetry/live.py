@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from opentelemetry import context as contexts
 from opentelemetry import trace
 
-from agent_tt.errors import AgentTTError
+from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.interop.opentelemetry.metrics import metrics_of
 from agent_tt.interop.opentelemetry.sending import (
     NotTaken,
@@ -127,6 +127,8 @@ class LiveSpans(Link):
                 try:
                     if self._send(followed):
                         self._runs.remove(followed)
+                except RunNotFound:  # sampled out, or deleted: what was sent of it stays where it is
+                    self._runs.remove(followed)
                 except Exception as error:  # noqa: BLE001  an agent never breaks because it is sent
                     self._failed(error)
 
@@ -171,7 +173,11 @@ def send_spans(
     """Send every run that this process records from now on as spans of OpenTelemetry, while it goes on.
 
     ```python
-    agent_tt.send_spans()  # to where OTEL_EXPORTER_OTLP_ENDPOINT says
+    from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+    # Without an exporter they go to where OTEL_EXPORTER_OTLP_ENDPOINT says.
+    with agent_tt.send_spans(ConsoleSpanExporter()), agent_tt.record("desk"):
+        ...
     ```
 
     Model calls, tools and agents are spans by OpenTelemetry's conventions for generative AI; what other libraries trace

@@ -285,7 +285,7 @@ class Recording(OpenRun, Block):
                     self._fallback.close()
                 if self._owns_store and self._store is not None:
                     self._store.close()
-                if self._retention.get("automatic") and self._owns_store and not SESSION.chain.links:
+                if self._retention.get("automatic") and self._owns_store and not SESSION.chain.decides:
                     from agent_tt.recording.runs.own_pruning import prune_beside  # not for every program
 
                     prune_beside(store_path_of(self._store_path), self._retention)
@@ -309,7 +309,7 @@ class Recording(OpenRun, Block):
         """Let the run go where it is not among those that are kept. Of a fork or a replay, whoever began it decides."""
         run_id, slow_us = self.journal.run_id, self._sampling.slow_us
         is_kept = is_in_sample(sample_id(run_id, os.environ), self._sampling.successes)
-        if is_kept or not self._owns_store or SESSION.chain.links or self.journal.failures:
+        if is_kept or not self._owns_store or SESSION.chain.decides or self.journal.failures:
             return
         store = self._store if self._fallback is None else None
         try:
