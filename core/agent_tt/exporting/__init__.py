@@ -14,6 +14,7 @@
 | `rows` | runs, steps, calls, notes and values of states as flat rows |
 | `database`, `database_tables` | runs as a flat SQLite database, and what that has |
 | `jsonl` | runs as JSON Lines |
+| `atif` | a run as a trajectory in Harbor's interchange format |
 | `openai` | conversations as examples for fine-tuning |
 
 A format gets runs whose secrets are taken out already: those of a store were before they were written, and those of any

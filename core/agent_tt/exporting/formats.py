@@ -32,6 +32,7 @@ EXPORTS: Final = Plugins[Export](
         "bundle": "agent_tt.exporting.bundle:Bundle",
         "db": "agent_tt.exporting.database:FlatDatabase",
         "openai": "agent_tt.exporting.openai:OpenAIExamples",
+        "atif": "agent_tt.exporting.atif:Atif",
         "jsonl": "agent_tt.exporting.jsonl:JsonLines",
     },
     _accepted,

@@ -1,4 +1,4 @@
-"""SQL of our store is spoken in its folder alone; two more folders speak SQL over files that are not our store."""
+"""SQL of our store is spoken in its folder alone; a few other places speak SQL over files that are not our store."""
 
 from __future__ import annotations
 
