@@ -1,4 +1,4 @@
-"""A folder in the user's cache for files that can be made anew: for nobody else to read, whatever was there before."""
+"""A folder in the user's cache for files that can be made anew. Nobody else may read it."""
 
 from __future__ import annotations
 

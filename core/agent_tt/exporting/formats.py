@@ -53,7 +53,7 @@ def named_format(name: str) -> Export:
 
 
 def format_for(path: Path) -> Export:
-    """Find the format that a file's name asks for by its end.
+    """Find the format for a file by the suffix of its name.
 
     Raises:
         UsageError: no format has such files.

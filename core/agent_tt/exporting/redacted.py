@@ -175,7 +175,7 @@ class _Redactor:
         self._done: dict[tuple[int, str], tuple[Wire, Wire]] = {}
 
     def value(self, value: Wire) -> Wire:
-        """A value as `redact` gives it."""
+        """A value without what the rules of redaction take out, as `redact` returns it."""
         if not isinstance(value, dict) or is_envelope(value):
             return redact(value)
         lists = [isinstance(item, list) and bool(item) and all(map(_is_object, item)) for item in value.values()]

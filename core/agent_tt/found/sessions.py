@@ -84,7 +84,7 @@ class Found:
 
 @dataclass(slots=True)
 class Scan:
-    """What looking for sessions came to.
+    """The result of a search for sessions.
 
     Attributes:
         total: how many there are.

@@ -26,7 +26,7 @@ _CLASSES: Final = {
     "FunctionMessage": "tool",
 }
 _TYPES: Final = frozenset({"ai", "assistant", "developer", "function", "human", "system", "tool", "user"})
-"""Words that make a `type` the role of a message."""
+"""Values of a message's `type` that say its role."""
 
 ASSISTANTS: Final = frozenset({"ai", "assistant", "AIMessageChunk"})
 """Roles that a model speaks in."""

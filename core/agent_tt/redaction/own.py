@@ -71,7 +71,7 @@ class _Own:
             yield from personal.personal_in(text, is_strict=self.rules.profile == "strict")
 
     def may_take_short(self, text: str) -> bool:
-        """Whether anything of a text may be secret that is too short for what always is.
+        """Whether a short text may hold something that a profile or an own pattern takes out.
 
         By its form or name no such text is that is one word: addresses and what names a value have other signs, and
         numbers are longer.

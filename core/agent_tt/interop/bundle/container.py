@@ -45,7 +45,7 @@ _LOCAL: Final = 30
 """Bytes of the header before a member (4.3.7), without its name."""
 
 _FLAGS: Final = frozenset({0, 0x800})
-"""Of a member: none, or that its name is UTF-8 (4.4.4)."""
+"""The general purpose flags that a member may have (4.4.4): none, or that its name is UTF-8."""
 
 _HEAD: Final = 64
 """Bytes by which a bundle is known."""

@@ -6,23 +6,20 @@ import atexit
 import logging
 import threading
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
 
 from agent_tt.errors import AgentTTError, RunNotFound
-from agent_tt.interop.opentelemetry.metrics import metrics_of
+from agent_tt.interop.opentelemetry.following import FollowedRun
 from agent_tt.interop.opentelemetry.sending import (
     NotTaken,
     as_context,
     metric_collector,
-    send,
-    send_metrics,
     span_collector,
 )
-from agent_tt.interop.opentelemetry.tree import Trace, spans_of
+from agent_tt.interop.opentelemetry.tree import Trace
 from agent_tt.recording.links import Link, Place
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.store_work import store_at_work
@@ -44,22 +41,6 @@ _CLOSE_SECONDS: Final = 10.0
 _LOG: Final = logging.getLogger("agent_tt.otel")
 
 
-@dataclass(slots=True)
-class _Followed:
-    """A run that is sent.
-
-    Attributes:
-        recording: it, as long as it goes on in this process.
-        start: the first step of which not all was sent.
-        sent: ids of the spans that were sent.
-    """
-
-    recording: OpenRun
-    id: str
-    start: int = 1
-    sent: set[int] = field(default_factory=set)
-
-
 class LiveSpans(Link):
     """Sends the runs that this process begins. A thread reads what is recorded; no call of the agent waits for it.
 
@@ -72,7 +53,7 @@ class LiveSpans(Link):
         self._exporter = exporter
         self._metrics = metrics
         self._content = content
-        self._runs: list[_Followed] = []
+        self._runs: list[tuple[OpenRun, FollowedRun]] = []
         self._lock = threading.Lock()
         self._ends = threading.Event()
         self._has_failed = False
@@ -99,7 +80,8 @@ class LiveSpans(Link):
     def run_begun(self, recording: OpenRun) -> None:
         """Follow the run."""
         with self._lock:
-            self._runs.append(_Followed(recording, recording.id))
+            followed = FollowedRun(recording.id, self._exporter, self._metrics, content=self._content)
+            self._runs.append((recording, followed))
 
     @contextmanager
     def around_call(self, call: OpenCall) -> Iterator[None]:
@@ -123,32 +105,21 @@ class LiveSpans(Link):
             is_last = self._ends.wait(_LOOK_SECONDS)
             with self._lock:
                 runs = list(self._runs)
-            for followed in runs:
+            for each in runs:
                 try:
-                    if self._send(followed):
-                        self._runs.remove(followed)
+                    if self._send(*each):
+                        self._runs.remove(each)
                 except RunNotFound:  # sampled out, or deleted: what was sent of it stays where it is
-                    self._runs.remove(followed)
+                    self._runs.remove(each)
                 except Exception as error:  # noqa: BLE001  an agent never breaks because it is sent
                     self._failed(error)
 
-    def _send(self, followed: _Followed) -> bool:
-        """Send what is over of a run and was not sent; whether that is all of it."""
-        path = followed.recording.file
-        if path is None:
+    def _send(self, recording: OpenRun, followed: FollowedRun) -> bool:
+        """Send what is over of a run; whether that is all of it."""
+        if recording.file is None:
             return True
-        with store_at_work(), _untraced(), closing(open_store(path, read_only=True)) as source:
-            run = source.run(followed.id)
-            told = list(spans_of(source, run, content=self._content, start=followed.start))
-            over = [span for span in told if span.ended_ns is not None and span.place.span not in followed.sent]
-            if over:
-                send(self._exporter, run, over)
-                followed.sent.update(span.place.span for span in over)
-            if self._metrics is not None and run.status != "running":
-                send_metrics(self._metrics, metrics_of(run, spans_of(source, run), ()))
-            going_on = (step.number for step in source.steps(run.id) if step.ended_us is None)
-            followed.start = min(going_on, default=run.steps)
-            return run.status != "running"
+        with store_at_work(), _untraced(), closing(open_store(recording.file, read_only=True)) as source:
+            return followed.send(source)
 
     def _failed(self, error: Exception) -> None:
         if not self._has_failed:

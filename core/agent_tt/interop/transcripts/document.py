@@ -106,7 +106,7 @@ class Document:
 
     @property
     def seen_flaws(self) -> tuple[Flaw, ...]:
-        """All that cannot be read; of parts as far as they were."""
+        """All that cannot be read, as far as is known: parts are checked when they are read."""
         more = [Flaw(line, what) for line, what in self.parts.flaws] if self.parts else []
         return tuple(sorted([*self.flaws, *more], key=lambda flaw: flaw.line))
 

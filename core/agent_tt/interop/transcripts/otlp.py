@@ -1,4 +1,4 @@
-"""Traces in OpenTelemetry's OTLP/JSON: one request, or one a line as the collector's file exporter writes them.
+"""Traces in OTLP/JSON: a file holds one request, or one request per line, as the collector's file exporter writes.
 
 A trace is a run, in whatever order its spans come (`spans`). What a span says is read in the names of these
 conventions, in this order:

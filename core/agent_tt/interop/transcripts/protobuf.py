@@ -335,7 +335,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) -> dict[str, Json]:
-    """A message as JSON; what is not one of its fields is passed over.
+    """Convert a message to JSON; unknown fields are skipped.
 
     Raises:
         _Broken, IndexError: it is none.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["join"]
 
 _HELD: Final = ExitStack()
-"""What stands in a worker until it ends."""
+"""Context managers that stay entered until the worker process ends."""
 
 
 def join(told: Joining) -> None:

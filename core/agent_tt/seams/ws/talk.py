@@ -385,7 +385,7 @@ class Sending:
             self.message = changed.body.decode("utf-8", "surrogatepass") if text else changed.body
 
     async def is_given(self) -> bool:
-        """Wait until it may be sent; whether it was answered, as recorded, in place of being sent.
+        """Wait until it may be sent. Return whether the recorded answer was given in place of sending it.
 
         Raises:
             BaseException: what sending it raised.

@@ -13,7 +13,7 @@ from agent_tt_tui.cli.options import Options, common_options, runs_argument, wri
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
-    from agent_tt.model import Run
+    from agent_tt.interop.opentelemetry.following import FollowedRun
     from agent_tt.protocols import RunSource
 
 _LOOK_SECONDS = 1.0
@@ -42,35 +42,22 @@ def command(options: Options, runs: tuple[str, ...], *, endpoint: str | None, co
     agent-tt otel latest --follow --content
     --json: {runs: [{run, spans, over}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.interop.opentelemetry.metrics import metrics_of
-    from agent_tt.interop.opentelemetry.sending import metric_collector, send, send_metrics, span_collector
-    from agent_tt.interop.opentelemetry.tree import spans_of
+    from agent_tt.interop.opentelemetry.following import FollowedRun
+    from agent_tt.interop.opentelemetry.sending import metric_collector, span_collector
 
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # what goes wrong is said once, at the end
     spans_to, metrics_to = span_collector(endpoint), metric_collector(endpoint)
     with options.source(*runs) as source:
-        found = found_runs(source, runs)
-        sent: dict[str, set[int]] = {run.id: set() for run in found}
-        open_runs = list(found)
-        while open_runs:
-            for run in [source.run(run.id) for run in open_runs]:
-                told = list(spans_of(source, run, content=content))
-                over = [span for span in told if span.ended_ns is not None and span.place.span not in sent[run.id]]
-                if over:
-                    send(spans_to, run, over)
-                sent[run.id].update(span.place.span for span in over)
-                if run.status != "running":
-                    send_metrics(metrics_to, metrics_of(run, told, source.replays(run.id)))
-                    open_runs = [each for each in open_runs if each.id != run.id]
-            if not follow:
-                break
-            if open_runs:
-                time.sleep(_LOOK_SECONDS)
-        _say(options, source, found, {run: len(spans) for run, spans in sent.items()})
+        followed = [FollowedRun(run.id, spans_to, metrics_to, content=content) for run in found_runs(source, runs)]
+        going_on = [each for each in followed if not each.send(source)]
+        while going_on and follow:
+            time.sleep(_LOOK_SECONDS)
+            going_on = [each for each in going_on if not each.send(source)]
+        _say(options, source, followed)
 
 
-def _say(options: Options, source: RunSource, runs: list[Run], sent: dict[str, int]) -> None:
-    said = [(source.run(run.id), sent[run.id]) for run in runs]
+def _say(options: Options, source: RunSource, followed: list[FollowedRun]) -> None:
+    said = [(source.run(each.id), each.sent) for each in followed]
     if options.as_json:
         write_json({"runs": [{"run": run.id, "spans": spans, "over": run.status != "running"} for run, spans in said]})
         return

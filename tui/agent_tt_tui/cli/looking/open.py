@@ -18,7 +18,7 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, fin
 @click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
 @common_options
 def command(options: Options, run: str | None, step: str | None) -> int:
-    """Open RUN in the terminal app; without one what there is: sessions of coding agents, and recorded runs.
+    """Open RUN in the terminal app; without RUN, a list of recorded runs and of sessions of coding agents.
 
     RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
     FOLDER/ the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
