@@ -22,8 +22,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from tests.core.web_server import serving
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
+from agent_tt.interop.opentelemetry.following import FollowedRun
 from agent_tt.interop.opentelemetry.metrics import metrics_of
 from agent_tt.interop.opentelemetry.sending import metric_collector, send, send_metrics, span_collector
 from agent_tt.interop.opentelemetry.tree import spans_of
@@ -407,3 +409,36 @@ def test_runs_that_are_sent_are_sampled_as_others_are(tmp_path: Path, caplog: py
         inner("lamp")
     assert run.is_sampled_out
     assert not [record for record in caplog.records if record.name == "agent_tt.otel"]
+
+
+def test_a_call_that_outlives_its_step_is_sent_once_and_so_is_each_other(tmp_path: Path) -> None:
+    goes_on, begun = threading.Event(), threading.Event()
+
+    @agent_tt.tool(effect="read")
+    def slow() -> None:
+        begun.set()
+        assert goes_on.wait(PATIENCE_SECONDS)
+
+    exporter, state = InMemorySpanExporter(), dict[str, object]()
+    with agent_tt.record("boss", state=state, store=tmp_path / "runs.db") as run:
+        followed = FollowedRun(run.id, exporter, None, content=False)
+        with run.step("one", state):
+            thread = threading.Thread(target=slow)
+            thread.start()
+            assert begun.wait(PATIENCE_SECONDS)
+        for _ in range(2):
+            with run.step("more", state):
+                inner("lamp")
+            with closing(open_store(tmp_path / "runs.db", read_only=True)) as source:
+                assert not followed.send(source)
+        goes_on.set()
+        thread.join()
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as source:
+        assert followed.send(source)
+    assert sorted(span.name for span in exporter.get_finished_spans()) == [
+        "execute_tool inner",
+        "execute_tool inner",
+        "execute_tool slow",
+        "invoke_agent boss",
+    ]
+    assert followed.sent == 4
