@@ -9,8 +9,6 @@ from platformdirs import user_log_dir
 
 from agent_tt import config
 from agent_tt_tui.app import AgentTT
-from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.settings import chosen_look
 
 if TYPE_CHECKING:
@@ -37,7 +35,11 @@ def run_app(source: RunSource, run_id: str | None = None, step: int | None = Non
         UsageError: The configuration cannot be read, or names a theme, command or key that there is not.
     """
     if run_id is None:
+        from agent_tt_tui.screens.runs.screen import RunsScreen
+
         return run_screen(lambda: RunsScreen(source))
+    from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+
     run = source.run(run_id)
     return run_screen(lambda: DebuggerScreen(source, run, step))
 

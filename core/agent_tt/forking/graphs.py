@@ -27,8 +27,6 @@ __all__ = [
     "beginning_of",
     "edit_channels",
     "graph_terms",
-    "is_in_database",
-    "is_thread",
     "plan_graph",
 ]
 
@@ -37,16 +35,6 @@ AS_NODE = "as_node"
 
 LOOK = "only_look"
 """The override with which a fork ends when its state is edited."""
-
-
-def is_thread(steps: Iterable[Step]) -> bool:
-    """Whether a run is a LangGraph thread: its steps end with checkpoints of a graph."""
-    return any(step.facts.checkpoint_id is not None for step in steps)
-
-
-def is_in_database(run: Run) -> bool:
-    """Whether a run is a thread of a LangGraph database: it is copied before it is forked."""
-    return run.read_only and run.origin.get("system") == "LangGraph"
 
 
 def graph_terms(terms: Terms) -> Terms:

@@ -31,7 +31,7 @@ from agent_tt.forking.entry.code import CodePlan, plan_code
 from agent_tt.forking.entry.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.entry.declared_tools import declared_tools
 from agent_tt.forking.entry.mock_model import check_script, recorded_answers
-from agent_tt.forking.graphs import beginning_of, edit_channels, graph_terms, is_in_database, is_thread, plan_graph
+from agent_tt.forking.graphs import beginning_of, edit_channels, graph_terms, plan_graph
 from agent_tt.forking.policy.boundary import Expected, boundary_of, expected_after
 from agent_tt.forking.policy.policies import (
     Rule,
@@ -44,6 +44,7 @@ from agent_tt.forking.policy.policies import (
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.model.facts import StepFacts
+from agent_tt.model.threads import is_in_database, is_thread
 from agent_tt.protocols import check_proven
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.redaction.vault import open_vault

@@ -14,7 +14,7 @@ from agent_tt.forking.policy.stand_ins import ParentStandIns
 from agent_tt.forking.policy.standing_still import standing_still
 from agent_tt.forking.terms import terms_of
 from agent_tt.intercepting.approvals import Approvals
-from agent_tt.intercepting.limits import LimitEnforcement
+from agent_tt.intercepting.limit_enforcement import LimitEnforcement
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.intercepting.recorded_responses import MockResponses, RecordedResponses
 from agent_tt.intercepting.run_handoff import RunHandoff

@@ -6,7 +6,7 @@ session of the process (`agent_tt.recording.session`) holds the chain. The recor
 | module | what it does |
 |---|---|
 | `run_handoff` | which run a recording fills, or into which store it writes |
-| `limits` | how far a fork may go |
+| `limits`, `limit_enforcement` | how far a fork may go; the link that stops it there |
 | `recorded_responses` | answers from a recording, or made up |
 | `policy`, `rules` | which calls are made, answered, asked about and refused; how people write that |
 | `policy_enforcement` | carrying that out |

@@ -17,6 +17,7 @@
 | `shown` | durations, counts, tokens and money as people read them |
 | `retention` | how long runs are kept |
 | `once` | the call that has the key of an effect that is done once |
+| `threads` | which runs are threads of LangGraph |
 | `sampling` | which runs are kept when they are over |
 | `imported` | what became of a run that was copied out of another program's file |
 | `marks` | notes, labels, what was deleted, what `verify` found |

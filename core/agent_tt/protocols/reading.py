@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_tt.codec.paths import get
 from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.digest import digest
-from agent_tt.protocols import counted, derived, references
+from agent_tt.protocols import derived, references
 from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
@@ -383,6 +383,8 @@ class RunSource(ABC):
 
     def statistics(self, chosen: Chosen) -> Statistics:
         """Count what there is of the chosen runs. What the source does not know is None, and never zero."""
+        from agent_tt.protocols import counted
+
         return counted.count_everything(self, chosen)
 
     def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
@@ -390,6 +392,8 @@ class RunSource(ABC):
 
         A run with several tags is in the group of each.
         """
+        from agent_tt.protocols import counted
+
         return counted.count_runs(self, chosen, by)
 
     def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
@@ -398,6 +402,8 @@ class RunSource(ABC):
         Tokens and dollars are those of calls that made no other model call: a function that asks a model often gives on
         what the provider said.
         """
+        from agent_tt.protocols import counted
+
         return counted.count_calls(self, chosen, by)
 
     def growth(self, chosen: Chosen) -> Mapping[str | None, int] | None:  # noqa: ARG002  # of what overrides it

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import RunFacts
-from agent_tt.replaying.tape.source_trees import project_sources
-from agent_tt.replaying.tape.tape import read_tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,6 +109,8 @@ def preflight(source: RunSource, run: Run, *, from_step: int = 0) -> Preflight:
         run: the run.
         from_step: count in `from_here` what lies after this step.
     """
+    from agent_tt.replaying.tape.tape import read_tape
+
     tape = read_tape(source, run)
     by_boundary: dict[tuple[CallKind, str, Effect | None], list[TapeCall]] = {}
     for entry in tape.calls:
@@ -175,6 +175,8 @@ def _problems(run: Run, rows: Sequence[Answers]) -> Iterator[str]:
 
 def _marked(run: Run) -> Iterator[tuple[CallKind, str]]:
     """The marked functions in the agent's file and in the files of its project that it imports."""
+    from agent_tt.replaying.tape.source_trees import project_sources
+
     root = Path(run.code.root) if run.code.root else None
     for _, tree in project_sources(_first_file(run, root), [] if root is None else [root]):
         yield from _marked_in(tree)

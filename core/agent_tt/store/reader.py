@@ -13,8 +13,6 @@ from agent_tt.model import Problem
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
-from agent_tt.store.checking.verify import verify_file, verify_run
-from agent_tt.store.checking.verify_rows import verify_rows
 from agent_tt.store.rows import deliveries, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage, Position
@@ -331,6 +329,8 @@ class StoreReader(RunSource):
             run_id: the run.
             last: leave out what is wrong with later steps than this.
         """
+        from agent_tt.store.checking.verify_rows import verify_rows
+
         stretches = self.lineage.stretches(self.lineage.number(run_id))
         for stretch in stretches:
             end = min((step for step in (stretch.last, last) if step is not None), default=None)
@@ -368,6 +368,8 @@ class StoreReader(RunSource):
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything."""
+        from agent_tt.store.checking.verify import verify_file, verify_run
+
         if run_id is not None:
             return verify_run(self.log, self.lineage, run_id, self.database.path)
         return verify_file(self.log, self.lineage, self.database.path)

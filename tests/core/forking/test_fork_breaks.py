@@ -17,7 +17,8 @@ import agent_tt
 from agent_tt.errors import Interrupted, InvalidExpression
 from agent_tt.forking.breaking import StateBreaks
 from agent_tt.forking.terms import terms_from, terms_of
-from agent_tt.intercepting.limits import LimitEnforcement, LimitReached, Limits
+from agent_tt.intercepting.limit_enforcement import LimitEnforcement
+from agent_tt.intercepting.limits import LimitReached, Limits
 from agent_tt.querying.watches.kept_watches import keep_watch, kept_watches
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store

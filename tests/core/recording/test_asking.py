@@ -15,7 +15,8 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.errors import QuestionClosed, ToolDenied, UsageError
 from agent_tt.intercepting.approvals import Approvals
-from agent_tt.intercepting.limits import LimitEnforcement, LimitReached, Limits
+from agent_tt.intercepting.limit_enforcement import LimitEnforcement
+from agent_tt.intercepting.limits import LimitReached, Limits
 from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.intercepting.rules import Rule

@@ -11,9 +11,6 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError, InvalidExpression, UsageError
-from agent_tt.querying.search.finder import Finder
-from agent_tt.querying.search.hits import Hits
-from agent_tt.querying.search.query import parse
 from agent_tt_tui.viewmodel.past.finding import FIELDS
 
 if TYPE_CHECKING:
@@ -23,6 +20,8 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.finder import Finder
+    from agent_tt.querying.search.hits import Hits
     from agent_tt_tui.viewmodel.past.finding import Wish
 
 _MOST_HITS: Final = 200
@@ -122,6 +121,8 @@ class Searching:
     # In threads.
 
     def _opened(self) -> Finder:
+        from agent_tt.querying.search.finder import Finder
+
         with self._lock:
             if self._finder is None:
                 self._finder = Finder(self._source)
@@ -172,6 +173,9 @@ class Searching:
                 self._wish = None
 
     def _search_once(self, wish: Wish) -> None:
+        from agent_tt.querying.search.hits import Hits
+        from agent_tt.querying.search.query import parse
+
         worker = get_current_worker()
         try:
             query = parse(wish.text, regex=wish.regex, fields=FIELDS[wish.field])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt_tui.status import kind_glyph, step_style
-from agent_tt_tui.viewmodel.runs.preview import buckets
+from agent_tt_tui.viewmodel.runs.strip_cells import buckets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

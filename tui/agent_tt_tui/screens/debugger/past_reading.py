@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from agent_tt.comparing.steps.asked_tools import read_asked_tools
 from agent_tt.errors import AgentTTError, InvalidExpression
-from agent_tt.querying.expressions import EXAMPLES
-from agent_tt.querying.oddities import Oddity, find_oddities
-from agent_tt.querying.provenance.blaming import Blame, blame_value
-from agent_tt.querying.watches.step_search import Watch
-from agent_tt_tui.screens.searching import NotUnderstood
 from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
@@ -23,6 +17,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agent_tt.comparing.steps.asked_tools import AskedTool
+    from agent_tt.querying.oddities import Oddity
+    from agent_tt.querying.provenance.blaming import Blame
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 _WRITES: Final = 20
@@ -105,6 +101,8 @@ class PastReading:
         self._screen.run_worker(work, group=group, thread=True, exclusive=True)
 
     def _blame(self, path: str, step: int) -> None:
+        from agent_tt.querying.provenance.blaming import blame_value
+
         worker, model = get_current_worker(), self._model
         answer = Blamed(None)
         try:
@@ -117,6 +115,9 @@ class PastReading:
             self._screen.post_message(answer)
 
     def _find_odd(self) -> None:
+        from agent_tt.comparing.steps.asked_tools import read_asked_tools
+        from agent_tt.querying.oddities import find_oddities
+
         worker, model = get_current_worker(), self._model
         found: Sequence[Oddity] | None = None
         asked: Mapping[int, Sequence[AskedTool]] = {}
@@ -130,6 +131,9 @@ class PastReading:
             self._screen.post_message(OddFound(found, asked))
 
     def _find_where(self, text: str, question: str) -> None:
+        from agent_tt.querying.expressions import EXAMPLES
+        from agent_tt_tui.screens.searching import NotUnderstood
+
         worker = get_current_worker()
         answer: Message
         try:
@@ -143,6 +147,8 @@ class PastReading:
             self._screen.post_message(answer)
 
     def _search(self, text: str, question: str, cancelled: Callable[[], bool]) -> Message:
+        from agent_tt.querying.watches.step_search import Watch
+
         source, run_id = self._model.source, self._model.run.id
         found: list[StepHit] = []
         names: dict[int, str] = {0: "input"}

@@ -13,8 +13,6 @@ from agent_tt.errors import AgentTTError
 from agent_tt_tui.viewmodel.debugger.folding import alike_runs
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.past.bases import BaseKind, choose, lanes_between
-from agent_tt_tui.viewmodel.past.other_state import OtherState, find_state
-from agent_tt_tui.viewmodel.past.related import kin_of, related_runs
 from agent_tt_tui.viewmodel.values.difflines import DiffRows
 
 if TYPE_CHECKING:
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
     from agent_tt_tui.viewmodel.past.bases import Base
+    from agent_tt_tui.viewmodel.past.other_state import OtherState
     from agent_tt_tui.viewmodel.past.related import Kin
     from agent_tt_tui.viewmodel.past.writes import Writes
 
@@ -254,10 +253,14 @@ class RunReading:
         self._guarded(read)
 
     def _read_runs(self) -> None:
+        from agent_tt_tui.viewmodel.past.related import related_runs
+
         model = self._model
         self._guarded(lambda: self._post(RunsRead(related_runs(model.run, model.source.runs()))))
 
     def _read_kin(self, number: int) -> None:
+        from agent_tt_tui.viewmodel.past.related import kin_of
+
         model = self._model
         self._guarded(lambda: self._post(KinRead(kin_of(model.source, model.run, number))))
 
@@ -274,6 +277,8 @@ class RunReading:
             self._post(RunGrew())
 
     def _find_state(self, text: str, number: int) -> None:
+        from agent_tt_tui.viewmodel.past.other_state import find_state
+
         model = self._model
         try:
             found = find_state(model.source, model.run, number, model.bookmarks.letters, text)

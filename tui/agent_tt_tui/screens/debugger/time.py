@@ -8,7 +8,6 @@ from textual import events
 
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.screens.debugger import run_reading as reading
-from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.widgets.debugger.scrubber import Scrubber
 from agent_tt_tui.widgets.debugger.timeline import Timeline
 
@@ -249,6 +248,8 @@ class Time(Feature):
 
     def action_go_to(self) -> None:
         """Ask for a step and go there."""
+        from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+
         dialog = PromptDialog(
             "Go to",
             detail=f"0 to {self.model.last}, ~1 from the end, @error, or a name",

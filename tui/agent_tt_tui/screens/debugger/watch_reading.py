@@ -10,7 +10,6 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
-from agent_tt.querying.watches.reasons import reasons, reasons_in_words
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 
 if TYPE_CHECKING:
@@ -90,6 +89,8 @@ class WatchReading:
                 self._screen.post_message(WatchesLooked(ended=True))
 
     def _explain(self, step: int, row: Watchpoint) -> None:
+        from agent_tt.querying.watches.reasons import reasons, reasons_in_words
+
         why = ""
         try:
             why = reasons_in_words(reasons(self._model.source, self._model.run.id, row.watch.where, step))

@@ -15,7 +15,6 @@ from agent_tt.protocols import Store
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.look import look_of
 from agent_tt_tui.running_forks import forks_of
-from agent_tt_tui.screens.running.ask import AskDialog
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt_tui.screen import CommandScreen
+    from agent_tt_tui.screens.running.ask import AskDialog
 
 _LOOK_SECONDS: Final = 0.25
 _SAID_SECONDS: Final = 6.0
@@ -165,6 +165,8 @@ class Approvals(Feature):
             self._open_question(waiting)
 
     def _open_question(self, waiting: Waiting, *, by_itself: bool = False) -> None:
+        from agent_tt_tui.screens.running.ask import AskDialog
+
         forks_of(self._screen).seen_questions.add(waiting.key)
         self._asking = AskDialog(waiting.question, waiting.run_name, len(self.waiting) - 1, by_itself=by_itself)
         self._screen.app.push_screen(self._asking, partial(self._decided, waiting))

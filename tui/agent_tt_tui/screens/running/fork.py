@@ -11,8 +11,8 @@ from textual.worker import get_current_worker
 from agent_tt import samples
 from agent_tt.errors import AgentTTError, StoreNotFound, Untrusted
 from agent_tt.forking.entry.code_by_executor import executors_for
-from agent_tt.forking.graphs import is_thread
 from agent_tt.forking.terms import MOCK, PYTHON
+from agent_tt.model.threads import is_thread
 from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_fork
 from agent_tt_tui.dialog import Dialog, DialogTitle

@@ -42,17 +42,6 @@ _MOST_TABLE: Final = 12
 _LOOK_SECONDS: Final = 0.1
 
 
-def why_not_resumable(source: RunSource, run: Run) -> str | None:
-    """Why a run cannot be resumed; None where that can be tried."""
-    if source.read_only or run.read_only:
-        return "this file is only read: its runs cannot be resumed"
-    if run.status == "running":
-        return "it is running: there is nothing to resume"
-    if run.status not in ("crashed", "interrupted"):
-        return f"it has {run.status}: only a run that crashed or was interrupted can be resumed"
-    return None
-
-
 class ResumeDialog(Dialog[RunHandle]):
     """Asks what has to be known and starts the run again; returns its process once it goes on for real or has ended."""
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from agent_tt.replaying.preflight import why_not_replayable
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.running_forks import forks_of
-from agent_tt_tui.screens.running.replay import ReplayDialog, Replayed
-from agent_tt_tui.screens.running.replayed import ReplayedDialog, Wish
-from agent_tt_tui.screens.running.resume import ResumeDialog, why_not_resumable
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -18,6 +14,8 @@ if TYPE_CHECKING:
     from agent_tt.replaying.report import ReplayReport
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.screen import CommandScreen
+    from agent_tt_tui.screens.running.replay import Replayed
+    from agent_tt_tui.screens.running.replayed import Wish
 
 
 class RunAtHand(Protocol):
@@ -64,13 +62,15 @@ class RunAgain(Feature):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why the run at hand cannot be run again."""
+        from agent_tt.replaying.preflight import why_not_replayable
+
         found = self._run.at_hand()
         if found is None:
             return "there is no run yet"
         source, run = found
         if run.damaged is not None:
             return run.damaged
-        return why_not_replayable(run) if command_id == "replay.open" else why_not_resumable(source, run)
+        return why_not_replayable(run) if command_id == "replay.open" else _why_not_resumable(source, run)
 
     # Replay.
 
@@ -87,6 +87,8 @@ class RunAgain(Feature):
 
     def _open_replay(self, source: RunSource, run: Run) -> None:
         """Open the dialog, as it was left the last time."""
+        from agent_tt_tui.screens.running.replay import ReplayDialog
+
         last = self._replays.get(run.id)
         observe, arguments, agent = (
             (last.report.observed, last.arguments, last.agent) if last is not None else (False, (), "")
@@ -105,6 +107,8 @@ class RunAgain(Feature):
         self._run.forget_divergence()
 
     def _show_report(self, source: RunSource, run: Run, report: ReplayReport) -> None:
+        from agent_tt_tui.screens.running.replayed import ReplayedDialog
+
         dialog = ReplayedDialog(report, self._run.divergence_shown())
         self._screen.ask(dialog, partial(self._wished, source, run, report))
 
@@ -118,6 +122,8 @@ class RunAgain(Feature):
 
     def action_resume(self) -> None:
         """Open the dialog that resumes the run at hand."""
+        from agent_tt_tui.screens.running.resume import ResumeDialog
+
         found = self._run.at_hand()
         if found is not None:
             source, run = found
@@ -127,3 +133,14 @@ class RunAgain(Feature):
         run = source.run(handle.run_id)
         forks_of(self._screen).add(run.name, handle)
         self._run.show_resumed(run)
+
+
+def _why_not_resumable(source: RunSource, run: Run) -> str | None:
+    """Why a run cannot be resumed; None where that can be tried."""
+    if source.read_only or run.read_only:
+        return "this file is only read: its runs cannot be resumed"
+    if run.status == "running":
+        return "it is running: there is nothing to resume"
+    if run.status not in ("crashed", "interrupted"):
+        return f"it has {run.status}: only a run that crashed or was interrupted can be resumed"
+    return None

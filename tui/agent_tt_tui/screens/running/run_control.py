@@ -6,10 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
-from agent_tt.supervising.stopping import GRACE_SECONDS, stop_run
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.running_forks import forks_of
-from agent_tt_tui.screens.dialogs.ending import Ending, EndingDialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +63,8 @@ class RunControl(Feature):
 
     def action_ending(self) -> None:
         """Show how the runs ended."""
+        from agent_tt_tui.screens.dialogs.ending import Ending, EndingDialog
+
         runs, forks = self.shown_runs(), forks_of(self._screen)
         sides = ("A", "B") if len(runs) > 1 else ("",)
         endings = [
@@ -74,6 +74,8 @@ class RunControl(Feature):
 
     def action_stop(self) -> None:
         """Stop the run that goes on: at once where it was started here, else after asking."""
+        from agent_tt.supervising.stopping import GRACE_SECONDS
+
         handle, run = self.own_fork(), self._going_on()
         if handle is not None:
             self._screen.say("stopping it", None)
@@ -93,6 +95,8 @@ class RunControl(Feature):
         self._screen.run_worker(work, group="stop", exclusive=True, thread=True, exit_on_error=False)
 
     def _stop_run(self, path: Path, run: Run) -> None:
+        from agent_tt.supervising.stopping import stop_run
+
         try:
             ended = stop_run(path, run.id)
         except AgentTTError as error:

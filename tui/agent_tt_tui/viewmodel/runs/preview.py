@@ -10,7 +10,7 @@ from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, Interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from agent_tt.model import Note, Run, Step
     from agent_tt.protocols import RunSource
@@ -82,22 +82,3 @@ def _parent(source: RunSource, run: Run) -> Run | None:
         return source.run(run.parent)
     except AgentTTError:  # it may have been deleted; the fork stands on its own
         return None
-
-
-def buckets(steps: Sequence[Step], cells: int) -> list[Step]:
-    """At most `cells` steps that stand for all: of each bucket the rarest kind, a failed step above everything."""
-    if cells <= 0:
-        return []
-    if len(steps) <= cells:
-        return list(steps)
-    chosen = []
-    for cell in range(cells):
-        bucket = steps[cell * len(steps) // cells : (cell + 1) * len(steps) // cells]
-        chosen.append(max(bucket, key=_rarity))
-    return chosen
-
-
-def _rarity(step: Step) -> int:
-    if step.status == "error":
-        return 3
-    return {"write": 2, "human": 1}.get(step.kind or "", 0)

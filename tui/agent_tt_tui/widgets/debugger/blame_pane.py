@@ -12,7 +12,6 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean, cut
-from agent_tt_tui.viewmodel.past.blame import blame_rows, places
 from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class BlameList(LineView):
 
     def show(self, blame: Blame | None, place: int) -> None:
         """Show who wrote a value, with the cursor on a place."""
+        from agent_tt_tui.viewmodel.past.blame import places
+
         self._blame, self._columns = blame, 0
         self.places = () if blame is None else places(blame)
         self.place = place
@@ -132,6 +133,8 @@ class BlameList(LineView):
             self.reveal(lines[0])
 
     def _lay_out(self) -> None:
+        from agent_tt_tui.viewmodel.past.blame import blame_rows
+
         columns = max(1, self.size.width - _FREE)
         if columns != self._columns:
             self._columns = columns

@@ -10,8 +10,6 @@ from textual.worker import get_current_worker
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.text import clean
-from agent_tt_tui.viewmodel.calls.callview import OUTCOME_HEADINGS, CallContext, call_lines, error_lines
-from agent_tt_tui.viewmodel.calls.source_excerpt import Excerpt, place_of, read_excerpt
 from agent_tt_tui.viewmodel.debugger.stepview import calls_differ
 from agent_tt_tui.viewmodel.values.pieces import TextLine
 from agent_tt_tui.widgets.text_view import TextView
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
+    from agent_tt_tui.viewmodel.calls.callview import CallContext
+    from agent_tt_tui.viewmodel.calls.source_excerpt import Excerpt
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
 
 
@@ -41,6 +41,8 @@ class CallView(TextView):
 
     def show(self, view: StepView) -> None:
         """Show a step's last call, or the first that failed."""
+        from agent_tt_tui.viewmodel.calls.callview import CallContext
+
         self.calls = view.calls
         self._surroundings = CallContext(view.run, view.step, view.calls)
         failed = (n for n, call in enumerate(view.calls) if call.status in ("error", "pending", "denied"))
@@ -69,6 +71,8 @@ class CallView(TextView):
         self.call_after_refresh(self._reveal_outcome)
 
     def _reveal_outcome(self) -> None:
+        from agent_tt_tui.viewmodel.calls.callview import OUTCOME_HEADINGS
+
         index = next((at for at, line in enumerate(self._lines) if line.pieces[:1] in OUTCOME_HEADINGS), None)
         if index is not None:
             self.reveal(self.line_count - 1)
@@ -86,6 +90,8 @@ class CallView(TextView):
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out the call, or say that there is none."""
+        from agent_tt_tui.viewmodel.calls.callview import call_lines, error_lines
+
         if self.call is None or self._surroundings is None:
             said = "the input: no call was made before it" if self._is_input else "this step made no calls"
             if not self._is_input and self._surroundings is not None and self._surroundings.run.read_only:
@@ -105,6 +111,8 @@ class CallView(TextView):
         return self._surroundings is not None and self._surroundings.step is None
 
     def _show_call(self) -> None:
+        from agent_tt_tui.viewmodel.calls.source_excerpt import place_of
+
         if self._surroundings is not None:
             self._surroundings = replace(self._surroundings, excerpt=None)
         self.lay_out_again()
@@ -114,6 +122,8 @@ class CallView(TextView):
             self.run_worker(self._read_source, group="source", thread=True, exclusive=True)
 
     def _read_source(self) -> None:
+        from agent_tt_tui.viewmodel.calls.source_excerpt import read_excerpt
+
         context, call = self._surroundings, self.call
         worker = get_current_worker()
         if context is None or call is None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
-from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
@@ -254,6 +253,8 @@ class DiffPane(Pane):
             self.run_worker(compare, group="edits", exclusive=True, thread=True, exit_on_error=False)
 
     def _rows_of(self, edit: Edit) -> DiffRows:
+        from agent_tt.comparing.values.edit_leaves import edit_changes
+
         known = next((rows for other, rows in self._edits if other == edit), None)
         return DiffRows(edit_changes(edit)) if known is None else known
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import get
-from agent_tt.providers.chat import conversation_in
 from agent_tt_tui.look import look_of
-from agent_tt_tui.viewmodel.calls.conversation import Turn, conversation_lines, turns_of
 from agent_tt_tui.viewmodel.values.pieces import TextLine
 from agent_tt_tui.widgets.text_view import TextView
 
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.comparing.values.states import Change
+    from agent_tt_tui.viewmodel.calls.conversation import Turn
 
 
 class MessagesView(TextView):
@@ -44,6 +43,9 @@ class MessagesView(TextView):
             note: Stands in place of the rows: why there are none.
             keep_cursor: Whether the cursor stays at its message.
         """
+        from agent_tt.providers.chat import conversation_in
+        from agent_tt_tui.viewmodel.calls.conversation import turns_of
+
         before = self.chosen
         path = self._path = None if note else conversation_in(state)
         self._turns, self._note = (), note or "no list of messages in this state"
@@ -62,6 +64,8 @@ class MessagesView(TextView):
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out the conversation, or say that there is none."""
+        from agent_tt_tui.viewmodel.calls.conversation import conversation_lines
+
         if not self._turns:
             return [TextLine(((f" {self._note}", "note"),))]
         return list(conversation_lines(self._turns, columns, look_of(self).glyphs, self.toggled))

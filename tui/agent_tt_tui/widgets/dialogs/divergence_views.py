@@ -8,7 +8,6 @@ from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.viewmodel.running.replayed import divergence_lines, divergence_pieces
 from agent_tt_tui.widgets.drawing import add_pieces
 from agent_tt_tui.widgets.text_view import TextView
 
@@ -37,6 +36,8 @@ class DivergenceList(RowList["Finding"]):
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one divergence."""
+        from agent_tt_tui.viewmodel.running.replayed import divergence_pieces
+
         glyphs = look_of(self).glyphs
         return add_pieces(Row(glyphs.cut), divergence_pieces(self.rows[index], glyphs), styles).strip(width)
 
@@ -60,6 +61,8 @@ class DivergenceView(TextView):
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out what is known."""
+        from agent_tt_tui.viewmodel.running.replayed import divergence_lines
+
         return [] if self._finding is None else list(divergence_lines(self._finding, columns, look_of(self).glyphs))
 
 

@@ -12,7 +12,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph, sample_glyph, step_style
 from agent_tt_tui.text import clean, show
-from agent_tt_tui.viewmodel.runs.preview import buckets
+from agent_tt_tui.viewmodel.runs.strip_cells import buckets
 from agent_tt_tui.widgets.runs.sweep_matrix import sample_style
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from agent_tt_tui.feature import hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.viewmodel.past.bases import following
 
 
@@ -21,6 +20,8 @@ class DiffBase(DebuggerFeature):
 
     def action_diff_other(self) -> None:
         """Ask for any state of any run, and compare with it."""
+        from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+
         dialog = PromptDialog(
             "Diff against",
             detail="a step or mark, RUN, RUN@STEP, FILE:RUN@STEP",

@@ -11,7 +11,6 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.panes import LowerPane
-from agent_tt_tui.viewmodel.running.replayed import call_in
 from agent_tt_tui.widgets.dialogs.divergence_views import DivergencePane
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ class Divergences(DebuggerFeature):
         self.screen.refresh_footer()
 
     def _show_call(self, found: Finding, view: StepView) -> None:
+        from agent_tt_tui.viewmodel.running.replayed import call_in
+
         number = call_in(view.calls, found)
         if number is not None or found.step is not None:
             self.panes.show_call(number)

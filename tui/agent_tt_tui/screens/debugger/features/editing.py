@@ -9,24 +9,16 @@ from textual.worker import get_current_worker
 
 from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError, InvalidEntryPoint
-from agent_tt.forking.editing.edits import apply_edits
-from agent_tt.forking.graphs import is_in_database, is_thread
-from agent_tt.forking.plan import plan_fork
-from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
+from agent_tt.model.threads import is_in_database, is_thread
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.edit import EditDialog
-from agent_tt_tui.screens.dialogs.external import edit_state
-from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.viewmodel.edits.pending import Pending
-from agent_tt_tui.viewmodel.edits.placing import insertion, insertion_text, move
-from agent_tt_tui.viewmodel.edits.subjects import of_call, of_state, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.model import Call
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.viewmodel.edits.pending import Pending
     from agent_tt_tui.widgets.debugger.call_view import CallView
     from agent_tt_tui.widgets.debugger.inspector import Selection
 
@@ -101,6 +93,9 @@ class Editing(DebuggerFeature):
 
     def action_edit(self) -> None:
         """Edit what is looked at: a call's answer, or the part of its result under the cursor; a message; a value."""
+        from agent_tt_tui.screens.dialogs.edit import EditDialog
+        from agent_tt_tui.viewmodel.edits.subjects import of_call, of_state
+
         call, selection, view = self._call() if self._edits_call else None, self._selection, self.time.view
         if view is None:
             return
@@ -119,6 +114,8 @@ class Editing(DebuggerFeature):
 
     def action_edit_state(self) -> None:
         """Edit the whole state in `$EDITOR`."""
+        from agent_tt_tui.screens.dialogs.external import edit_state
+
         try:
             edits = edit_state(self.screen.app, self.panes.inspector.state)
         except AgentTTError as error:
@@ -131,6 +128,8 @@ class Editing(DebuggerFeature):
 
     def action_insert(self) -> None:
         """Ask for a value to insert at the selected place of a list, or for a new key of a dict."""
+        from agent_tt_tui.viewmodel.edits.placing import insertion, insertion_text
+
         selection = self._selection
         if selection is not None:
             self._ask(
@@ -143,12 +142,18 @@ class Editing(DebuggerFeature):
 
     def action_move_value(self) -> None:
         """Ask where in the state the selected value is to be."""
+        from agent_tt_tui.viewmodel.edits.placing import move
+
         selection = self._selection
         if selection is not None:
             path = format_path(selection.path)
             self._ask("Move", f"{path} to this path", path, partial(move, path))
 
     def _ask(self, title: str, detail: str, value: str, read: Callable[[str], Edit], *, placeholder: str = "") -> None:
+        from agent_tt.forking.editing.edits import apply_edits
+        from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+        from agent_tt_tui.viewmodel.edits.subjects import trouble
+
         state = self.panes.inspector.state
 
         def check(text: str) -> str | None:
@@ -183,11 +188,15 @@ class Editing(DebuggerFeature):
 
     def action_undo_edits(self) -> None:
         """Take back all edits."""
+        from agent_tt_tui.viewmodel.edits.pending import Pending
+
         if self.model.pending is not None:
             self._show_pending(Pending.begin(self.model.pending.step, self.model.pending.recorded))
 
     def edit(self, edits: Sequence[Edit]) -> None:
         """Make edits at the step that is shown; those of another step's state or calls are dropped, after asking."""
+        from agent_tt_tui.viewmodel.edits.pending import Pending
+
         view, pending = self.time.view, self.model.pending
         if view is None:
             return
@@ -230,6 +239,10 @@ class Editing(DebuggerFeature):
 
     def _check(self, pending: Pending) -> None:
         """Try whether a fork with the edits could be: what is wrong is said where they are listed."""
+        from agent_tt.forking.plan import plan_fork
+        from agent_tt.forking.request import ForkRequest
+        from agent_tt_tui.viewmodel.edits.subjects import trouble
+
         worker, run = get_current_worker(), self.model.run
         step = pending.fork_step(pending.step)
         request = ForkRequest(step, pending.edits)

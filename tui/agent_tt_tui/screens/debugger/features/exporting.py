@@ -12,14 +12,9 @@ from textual.message import Message
 
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.export import Export, Exported
-from agent_tt.exporting.formats import EXPORTS, format_for
-from agent_tt.exporting.redacted import exported, is_unredacted
-from agent_tt.exporting.writing import export_file
 from agent_tt_tui.feature import hears
 from agent_tt_tui.format import short_path
-from agent_tt_tui.picture import svg_of
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 
 _PICTURE: Final = ".svg"
 """What a picture of this screen ends in: the app has it drawn already."""
@@ -55,6 +50,9 @@ class Exporting(DebuggerFeature):
 
     def action_export(self) -> None:
         """Ask for a file, and write the run into it."""
+        from agent_tt.exporting.formats import EXPORTS
+        from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+
         ends = dict.fromkeys(end for _, export in EXPORTS.all() for end in export.SUFFIXES[:1])
         dialog = PromptDialog(
             "Export",
@@ -65,6 +63,9 @@ class Exporting(DebuggerFeature):
         self.screen.ask(dialog, self._begin)
 
     def _trouble(self, text: str) -> str | None:
+        from agent_tt.exporting.formats import format_for
+        from agent_tt.exporting.redacted import is_unredacted
+
         path = Path(text).expanduser()
         try:
             if not text.endswith(_PICTURE):
@@ -76,6 +77,9 @@ class Exporting(DebuggerFeature):
         return f"{path} is there already" if path.exists() else None
 
     def _begin(self, text: str) -> None:
+        from agent_tt.exporting.formats import format_for
+        from agent_tt_tui.picture import svg_of
+
         path = Path(text).expanduser()
         if text.endswith(_PICTURE):
             # The dialog is gone from the screen by then.
@@ -89,6 +93,9 @@ class Exporting(DebuggerFeature):
         self.screen.run_worker(work, group="export", thread=True, exit_on_error=False)
 
     def _export(self, export: Export, path: Path, step: int) -> None:
+        from agent_tt.exporting.redacted import exported
+        from agent_tt.exporting.writing import export_file
+
         try:
             left_out = export_file(export, exported(self.model.source, [(self.model.run, step)]), path)
         except AgentTTError as error:

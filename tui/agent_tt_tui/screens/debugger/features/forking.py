@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.forking.graphs import is_in_database
+from agent_tt.model.threads import is_in_database
 from agent_tt.sources import open_source
-from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.running.fork import ForkDialog
-from agent_tt_tui.screens.sweep.opening import open_sweeps
-from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft, axes_of_edits, example
 
 if TYPE_CHECKING:
     from agent_tt.model import Edit
@@ -49,6 +45,8 @@ class Forking(DebuggerFeature):
 
     def action_fork(self) -> None:
         """Open the fork dialog: for the step that was edited, else for the one that is shown."""
+        from agent_tt_tui.screens.running.fork import ForkDialog
+
         step, edits = self._begins()
         breaks = [row.watch.where for row in self.model.board.breakpoints]
         dialog = ForkDialog(self.model.source, self.model.run, step, edits, breaks)
@@ -56,6 +54,9 @@ class Forking(DebuggerFeature):
 
     def action_sweep(self) -> None:
         """Begin a sweep from the step that is shown, with the edits that were made to it, or open one of this run."""
+        from agent_tt_tui.screens.sweep.opening import open_sweeps
+        from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft, axes_of_edits, example
+
         step, edits = self._begins()
         fixed = axes_of_edits(edits)
         selection = self.panes.inspector.selection
@@ -64,6 +65,8 @@ class Forking(DebuggerFeature):
 
     def _forked(self, handle: RunHandle) -> None:
         """Watch a fork that was started beside its original."""
+        from agent_tt_tui.screens.compare.screen import CompareScreen
+
         # The edits live on in the fork, which shows them.
         self._editing.action_undo_edits()
         source, run = self.model.source, self.model.run

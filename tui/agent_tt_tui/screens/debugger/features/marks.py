@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 
 
 class Marks(DebuggerFeature):
@@ -25,6 +24,8 @@ class Marks(DebuggerFeature):
 
     def action_go_to_mark(self) -> None:
         """Go to the marked step, or ask to which."""
+        from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+
         letters = self.model.bookmarks.letters
         if len(letters) == 1:
             self.time.go(next(iter(letters)))

@@ -9,7 +9,6 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import OddFound
-from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.text import width
 from agent_tt_tui.viewmodel.past.finding import StepHit
 
@@ -50,6 +49,8 @@ class Oddities(DebuggerFeature):
 
     def action_odd(self) -> None:
         """List what is odd."""
+        from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+
         glyphs = look_of(self.screen).glyphs
         odd = self.model.oddities or ()
         places = [_places(oddity, glyphs.span) for oddity in odd]

@@ -7,13 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError, Untrusted
-from agent_tt.replaying.preflight import why_no_debugger, why_not_replayable
-from agent_tt.replaying.report import VERDICT_WORDS
-from agent_tt.rerunning.replay import run_replay
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.external import with_terminal
-from agent_tt_tui.screens.running.replay import Replayed
-from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -39,6 +33,8 @@ class Pdb(DebuggerFeature):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why pdb cannot open here."""
+        from agent_tt.replaying.preflight import why_no_debugger, why_not_replayable
+
         del command_id
         return why_not_replayable(self.model.run) or why_no_debugger(self.model.run, self.time.number)
 
@@ -53,6 +49,11 @@ class Pdb(DebuggerFeature):
         self.screen.confirm("pdb", question, partial(self._debug, step))
 
     def _debug(self, step: int) -> None:
+        from agent_tt.rerunning.replay import run_replay
+        from agent_tt_tui.screens.dialogs.external import with_terminal
+        from agent_tt_tui.screens.running.replay import Replayed
+        from agent_tt_tui.screens.running.trust import ask_for_trust
+
         source, run = self.model.source, self.model.run
         try:
             replay = partial(run_replay, source, run, debug_at=step)
@@ -79,6 +80,8 @@ def _said(report: ReplayReport) -> str:
 
 def _run(step: int, replay: partial[ReplayReport]) -> ReplayReport:
     """Replay on the terminal that was handed over, and let what happened there be read."""
+    from agent_tt.replaying.report import VERDICT_WORDS
+
     print(f"agent-tt: pdb at step {step}\n", flush=True)  # noqa: T201  on the terminal that is the user's now
     report = replay()
     kinds = ", ".join(dict.fromkeys(finding.kind for finding in report.divergences))

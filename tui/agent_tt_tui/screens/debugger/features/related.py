@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt_tui import format as fmt
 from agent_tt_tui.feature import hears
 from agent_tt_tui.requests import OpenRun
-from agent_tt_tui.screens.compare.screen import CompareScreen
-from agent_tt_tui.screens.compare.table import TableScreen
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.about import AboutDialog
-from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.viewmodel.past.related import forks_among
 
 if TYPE_CHECKING:
@@ -34,6 +30,8 @@ class Related(DebuggerFeature):
 
     def action_about(self) -> None:
         """Show what was written down about the run and the state."""
+        from agent_tt_tui.screens.dialogs.about import AboutDialog
+
         dialog = AboutDialog(self.model.source, self.model.run.id, self.time.number)
         self.screen.app.push_screen(dialog, self._about_closed)
 
@@ -48,6 +46,8 @@ class Related(DebuggerFeature):
 
     @hears(reading.KinRead)
     def _on_kin_read(self, message: reading.KinRead) -> None:
+        from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+
         if not message.kin:
             self.screen.say("nothing was forked from this run yet, nor this run from another: f forks it")
         elif len(message.kin) == 1:
@@ -66,6 +66,8 @@ class Related(DebuggerFeature):
 
     @hears(reading.RunsRead)
     def _on_runs_read(self, message: reading.RunsRead) -> None:
+        from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+
         runs = message.runs
         if not runs:
             self.screen.say("there is no other run to compare with yet: f forks this one")
@@ -78,6 +80,9 @@ class Related(DebuggerFeature):
             self.screen.ask(PickDialog("Compare with", choices), self._compare)
 
     def _compare(self, run_id: str) -> None:
+        from agent_tt_tui.screens.compare.screen import CompareScreen
+        from agent_tt_tui.screens.compare.table import TableScreen
+
         source = self.model.source
         if run_id == _ALL_FORKS:
             self.screen.app.push_screen(TableScreen(source, self.model.run))

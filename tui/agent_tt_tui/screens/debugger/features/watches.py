@@ -9,13 +9,13 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.watch_reading import WatchesLooked, WatchesWritten
-from agent_tt_tui.screens.dialogs.watches import WatchesDialog
 from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.features.find import Find
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.screens.debugger.watch_reading import WatchReading
+    from agent_tt_tui.screens.dialogs.watches import WatchesDialog
 
 
 class Watches(DebuggerFeature):
@@ -63,6 +63,8 @@ class Watches(DebuggerFeature):
 
     def action_watches(self) -> None:
         """Show the watches of the run, to be changed, and to go to the steps of one."""
+        from agent_tt_tui.screens.dialogs.watches import WatchesDialog
+
         marks, question = marks_of(self.model.source), self._find.question
         self._dialog = WatchesDialog(self.model, marks, self._watches, question)
         self.screen.app.push_screen(self._dialog, self._chosen)

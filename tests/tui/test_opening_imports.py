@@ -1,0 +1,75 @@
+"""A run is on screen before what only its keys need is loaded: each such package costs tens of milliseconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from agent_tt import samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPENED = """
+import asyncio, json, sys
+from agent_tt import config
+from contextlib import closing
+from agent_tt.store import open_store
+from agent_tt_tui.app import AgentTT
+from agent_tt_tui.settings import chosen_look
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+
+async def main():
+    with closing(open_store(sys.argv[1])) as source:
+        (run,) = source.runs()
+        app = AgentTT(lambda: DebuggerScreen(source, run), look=chosen_look(config.load()))
+        async with app.run_test(size=(120, 40)) as pilot:
+            while app.screen.time.view is None:
+                await pilot.pause()
+            await pilot.pause()
+            print(json.dumps([app.screen.time.number, sorted(sys.modules)]))
+
+asyncio.run(main())
+"""
+
+ONLY_FOR_KEYS = (
+    "agent_tt.comparing.runs",
+    "agent_tt.exporting.formats",
+    "agent_tt.forking.editing",
+    "agent_tt.forking.plan",
+    "agent_tt.querying.provenance",
+    "agent_tt.querying.search.finder",
+    "agent_tt.rerunning",
+    "agent_tt.replaying.tape.tape",
+    "agent_tt.sweeping",
+    "agent_tt_tui.screens.compare",
+    "agent_tt_tui.screens.runs",
+    "agent_tt_tui.screens.sweep",
+    "deepdiff",
+    "psutil",
+    "sqlite_utils",
+)
+
+
+def test_a_run_is_on_screen_before_forks_comparisons_searches_and_exports_are_loaded(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    samples.ensure("refund-loop", store)
+    # A person's own settings would be read too.
+    environment = os.environ | {"XDG_CONFIG_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", OPENED, str(store)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    step, loaded = json.loads(done.stdout)
+    assert step == 21
+    assert "agent_tt_tui.widgets.debugger.timeline" in loaded
+    early = [name for name in loaded if name.startswith(ONLY_FOR_KEYS)]
+    assert early == []
