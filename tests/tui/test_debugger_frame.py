@@ -111,7 +111,7 @@ async def test_the_column_of_calls_goes_with_its_focus_when_the_screen_gets_narr
     async with debugger(refund_loop()).run_test(size=(200, 40)) as pilot:
         screen = await settled(pilot)
         screen.panes.call_pane.call_view.focus()
-        await pilot.resize_terminal(120, 40)
+        await pilot.resize_terminal(120, 24)
         await settled(pilot)
         assert screen.focused is screen.panes.timeline
         await pilot.press("left")
@@ -139,12 +139,18 @@ async def test_lanes_branch_off_the_step_they_began_in_and_are_gathered_by_the_n
 
 
 def test_the_panes_share_the_screen_as_drawn():
-    assert DebuggerLayout.plan(80, 24) == DebuggerLayout(one_pane=False, timeline=32, diff=8, scrubber=1)
-    assert DebuggerLayout.plan(120, 40) == DebuggerLayout(one_pane=False, timeline=46, diff=9, scrubber=3)
-    assert DebuggerLayout.plan(200, 50) == DebuggerLayout(one_pane=False, timeline=52, diff=12, scrubber=3, call=72)
+    assert DebuggerLayout.plan(80, 24) == DebuggerLayout(one_pane=False, timeline=32, diff=1, scrubber=1)
+    assert DebuggerLayout.plan(120, 40) == DebuggerLayout(one_pane=False, timeline=46, diff=1, scrubber=3)
+    assert DebuggerLayout.plan(200, 50) == DebuggerLayout(one_pane=False, timeline=52, diff=1, scrubber=3, call=72)
+    assert [DebuggerLayout.plan(120, 40, diff_needs=rows).diff for rows in (1, 6, 17, 18, 90)] == [1, 6, 17, 17, 17]
     assert DebuggerLayout.plan(159, 50).call == 0
     assert DebuggerLayout.plan(160, 50).call == 48
     assert DebuggerLayout.plan(160, 50, grown=(1, 0)).call == 0
     assert DebuggerLayout.plan(80, 24, lanes=4).timeline == 33
     assert DebuggerLayout.plan(80, 20).diff == 1
     assert DebuggerLayout.plan(71, 24).one_pane
+    # Rows that the steps leave are the calls', unless these have a column.
+    assert DebuggerLayout.plan(120, 40, timeline_needs=23).card == 12
+    assert DebuggerLayout.plan(120, 40, timeline_needs=27).card == 0
+    assert DebuggerLayout.plan(99, 40, timeline_needs=5).card == 0
+    assert DebuggerLayout.plan(200, 50, timeline_needs=5).card == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.containers import Horizontal, Vertical
+from textual.containers import Container, Vertical
 
 from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
 from agent_tt_tui.feature import Feature, hears
@@ -80,16 +80,17 @@ class Panes(Feature):
         """What features show below the inspector: the first that is open stands there, else the diff."""
         self._diff = LowerPane(self.diff, self.diff.lines, lambda: True, lambda plan: plan.diff)
         self._side = Vertical(id="inspector-side")
+        self._body = Container(id="debugger-body")
         self._number = 0
         self._waits = False
         self._shown_pane: Widget | None = None
-        self._has_call_column = False
+        self._has_call_pane = False
         self._diff_needs = 0
 
     def compose(self) -> ComposeResult:
         """Lay out header, timeline, inspector with a pane below it, find panel and scrubber."""
         yield HeaderRow(run_header(self._model, look_of(self._screen).glyphs))
-        with Horizontal(id="debugger-body"):
+        with self._body:
             yield self.timeline_pane
             with self._side:
                 yield self.inspector
@@ -152,6 +153,11 @@ class Panes(Feature):
     def _on_resize(self, _event: events.Resize) -> None:
         self.share()
 
+    @hears(Inspector.TabShown)
+    def _on_tab_shown(self, _message: Inspector.TabShown) -> None:
+        """Show the calls once: they are in a tab, or in a pane."""
+        self.share()
+
     @hears(events.DescendantFocus)
     def _on_descendant_focus(self, _event: events.DescendantFocus) -> None:
         """Where there is room for one pane, show the one in focus."""
@@ -166,25 +172,37 @@ class Panes(Feature):
             lanes=len(overview.lanes),
             depth=overview.deepest,
             diff_needs=self._diff_needs if below.needs is None else below.needs(),
+            timeline_needs=None if self.inspector.tab == "Call" else self.timeline.line_count + 1,
             grown=self.grown,
         )
-        self._has_call_column = plan.call > 0
-        if not self._has_call_column and self._screen.focused is self.call_pane.call_view:
+        self._has_call_pane = plan.call > 0 or plan.card > 0
+        if not self._has_call_pane and self._screen.focused is self.call_pane.call_view:
             self.timeline.focus()
         alone = self._alone() if plan.one_pane or self.zoomed else None
         self.timeline_pane.display = alone in (None, self.timeline_pane)
         self._side.display = alone in (None, self.inspector, below.pane)
-        self.call_pane.display = self._has_call_column and alone in (None, self.call_pane)
-        self.call_pane.styles.width = "1fr" if alone is self.call_pane else plan.call
+        self.call_pane.display = self._has_call_pane and alone in (None, self.call_pane)
+        self._lay_grid(plan, alone=alone is not None)
         self.inspector.display = alone in (None, self.inspector)
-        self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
         for lower in (*self.lower, self._diff):
             lower.pane.display = lower is below and alone in (None, lower.pane)
             lower.pane.styles.height = "1fr" if alone is lower.pane else lower.rows(plan)
         self.diff.lines.whole = alone is self.diff
+        self.inspector.state_tree.show_old(shows_old=not self.diff.display or plan.diff == 1)
         self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
         # How much of it fits is known once the timeline has its new width.
         self._screen.call_after_refresh(self._show_hint)
+
+    def _lay_grid(self, plan: DebuggerLayout, *, alone: bool) -> None:
+        """Put the timeline at the left, the calls below it or at the right, and the state beside."""
+        columns = [plan.timeline, "1fr", plan.call] if plan.call else [plan.timeline, "1fr"]
+        rows = ["1fr", plan.card] if plan.card and not alone else ["1fr"]
+        grid, side = self._body.styles, self._side.styles
+        grid.grid_size_columns = 1 if alone else len(columns)
+        grid.grid_size_rows = len(rows)
+        grid.grid_columns = "1fr" if alone else " ".join(map(str, columns))
+        grid.grid_rows = " ".join(map(str, rows))
+        side.row_span = len(rows)
 
     def _alone(self) -> Widget:
         """The pane to show where there is room for one."""
@@ -192,7 +210,7 @@ class Panes(Feature):
         for pane in self._all():
             if focused is not None and pane in focused.ancestors_with_self:
                 self._shown_pane = pane
-        if self._shown_pane is self.call_pane and not self._has_call_column:
+        if self._shown_pane is self.call_pane and not self._has_call_pane:
             self._shown_pane = None
         return self._shown_pane or self.timeline_pane
 
@@ -207,7 +225,7 @@ class Panes(Feature):
     def show_all(self) -> None:
         """Show all panes, those that are hidden for lack of room included, so that each can get the focus."""
         for pane in (*self._all(), self._side):
-            pane.display = pane is not self.call_pane or self._has_call_column
+            pane.display = pane is not self.call_pane or self._has_call_pane
 
     def look_into_inspector(self) -> None:
         """Go to the inspector where another pane hides it."""
@@ -216,8 +234,8 @@ class Panes(Feature):
             self.inspector.focus_shown()
 
     def make_room_for_diff(self) -> None:
-        """Give the diff pane the rows it needs; it never shrinks by itself, or the tree above would jump."""
-        if self.diff.needed > self._diff_needs:
+        """Give the diff pane the rows it needs, and what it does not need to the state."""
+        if self.diff.needed != self._diff_needs:
             self._diff_needs = self.diff.needed
             self.share()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 AGENT = 7
 MOST_RAILS = 6
 _MOST_BAR = 14
+_LEAST_BAR = 6
 _BARS_FROM = 42
 _AGENTS_FROM = 44
 _LEAST_NAME = 6
@@ -36,7 +37,7 @@ class TimelineColumns:
     duration: int
 
     @classmethod
-    def plan(cls, width: int, *, last: int, lanes: int, depth: int) -> TimelineColumns:
+    def plan(cls, width: int, *, last: int, lanes: int, depth: int, longest: int = 0) -> TimelineColumns:
         """Plan the columns.
 
         Args:
@@ -44,6 +45,7 @@ class TimelineColumns:
             last: Number of the last step.
             lanes: How many lanes the run has; one draws none.
             depth: How deep its steps are nested; not drawn beside lanes.
+            longest: Columns of the longest name: bars take what names leave.
         """
         whole = width + 2
         number = max(3, len(str(last)))
@@ -56,7 +58,9 @@ class TimelineColumns:
         flexible = width - (1 + number + 1 + tracks + 1 + agent + 1 + duration + 3)
         if agent and flexible < _LEAST_NAME:
             flexible, agent = flexible + agent, 0
-        bar = min(_MOST_BAR, flexible // 2) if whole >= _BARS_FROM and not rails and depth < 3 else 0
+        bar = min(_MOST_BAR, flexible // 2, flexible - longest - 1)
+        if whole < _BARS_FROM or rails or depth >= 3 or bar < _LEAST_BAR:
+            bar = 0
         return cls(number, rails, rail, agent, max(1, flexible - bar), bar, duration)
 
 

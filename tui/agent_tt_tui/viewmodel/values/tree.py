@@ -30,20 +30,35 @@ _MARKS: Final[Mapping[str, Mark]] = {"add": "+", "remove": "-"}
 
 @dataclass(slots=True)
 class Folds:
-    """What a person unfolded, kept while the state under it changes.
+    """What a person unfolded, kept while the state under it changes, and what is unfolded for the state that is shown.
 
     Attributes:
-        open: Paths of unfolded values; the whole state always is.
+        open: Paths of values that a person unfolded; the whole state always is.
         unchanged: Paths of values whose unchanged parts are shown although rows are short.
+        arrival: Paths of values that are unfolded because of what this state is, until another is shown.
+        closed: Paths of those that a person folded again.
     """
 
     open: set[Path] = field(default_factory=set)
     unchanged: set[Path] = field(default_factory=set)
+    arrival: set[Path] = field(default_factory=set)
+    closed: set[Path] = field(default_factory=set)
+
+    @property
+    def shown(self) -> set[Path]:
+        """Paths of all values that are unfolded."""
+        return self.open | (self.arrival - self.closed)
+
+    def unfold(self, path: Path) -> None:
+        """Unfold a value, in this state and in others."""
+        self.open.add(path)
+        self.closed.discard(path)
 
     def fold(self, path: Path) -> None:
         """Fold a value, and forget nothing of what is unfolded inside it."""
         self.open.discard(path)
         self.unchanged.discard(path)
+        self.closed.add(path)
 
 
 class Changes:
@@ -80,6 +95,11 @@ class Changes:
     def inside(self, path: Path) -> Mapping[Mark, int]:
         """How many changes of each kind there are inside a value."""
         return self._inside.get(path, {})
+
+    @property
+    def containers(self) -> list[Path]:
+        """Where something changed inside, but for the whole state: outer values first, in the order of the changes."""
+        return sorted((path for path in self._inside if path), key=len)
 
     def touched(self, container: Path) -> Iterable[str | int]:
         """The steps from a container to what changed, itself or inside."""
@@ -133,6 +153,7 @@ class Tree:
             keep: A path that is not folded away with its unchanged neighbours.
         """
         self._changes, self._folds, self._keep = changes, folds, keep
+        self._open = folds.shown
         self._fold_unchanged = False
         self._root = self._whole(state)
         if fold_from is not None and len(self) > fold_from:
@@ -180,7 +201,7 @@ class Tree:
 
     def _whole(self, state: Wire) -> _Branch | None:
         parts = parts_of(state)
-        return None if parts is None else self._branch((), parts, 0, list(self._folds.open))
+        return None if parts is None else self._branch((), parts, 0, list(self._open))
 
     def _branch(self, path: Path, parts: Parts, depth: int, open_below: Sequence[Path]) -> _Branch:
         """Lay out an unfolded value.
@@ -200,7 +221,7 @@ class Tree:
         branches: dict[int, _Branch] = {}
         for part, candidates in inside.items():
             child = path + parts.steps(part)
-            child_parts = parts_of(parts.value(part)) if child in self._folds.open else None
+            child_parts = parts_of(parts.value(part)) if child in self._open else None
             if child_parts is not None:
                 branches[part] = self._branch(child, child_parts, depth + 1, candidates)
         container = path + parts.inside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import describe, summary
@@ -11,6 +12,7 @@ from agent_tt.comparing.values.words import compare_words
 from agent_tt.providers.chat import message_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.viewmodel.values.pieces import wrap, wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +30,12 @@ _LONG: Final = 1_000
 """Texts from this length on say how long they are where they are cut."""
 
 _PROSE_LOOKED_AT: Final = 200
+
+_MOST_COUNTED: Final = 20_000
+"""Characters of a text that are broken into rows in the tree; of a longer one the beginning is shown."""
+
+_FOLDED_ROWS: Final = 6
+"""How many rows a folded value may have: a longer one is read by unfolding it."""
 
 
 def type_text(value: Wire) -> str:
@@ -50,7 +58,9 @@ def key_text(row: TreeRow, glyphs: Glyphs) -> str:
     return key
 
 
-def value_pieces(row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = False) -> list[Piece]:
+def value_pieces(
+    row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = False, shows_old: bool = True
+) -> list[Piece]:
     """What a row says of its value.
 
     Args:
@@ -58,13 +68,14 @@ def value_pieces(row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = F
         columns: Columns there are; what is cut here is cut to about that, the rest is the caller's.
         glyphs: The glyphs to use.
         edited: Whether the changes are a person's, not the run's.
+        shows_old: Whether a changed value says what it was; else another pane does.
     """
     if row.kind == "unchanged":
         return [(f"{row.span[1] - row.span[0] + 1:,} unchanged", "note")]
     if row.kind == "removed":
         return [(_short(row.value, columns, glyphs), "removed")]
     change = row.change
-    if change is not None and change.op == "change" and not row.open:
+    if shows_old and change is not None and change.op == "change" and not row.open:
         return list(_changed(change, columns, glyphs))
     if row.unfolds:
         if row.inside and (change is None or change.op != "add"):
@@ -74,6 +85,42 @@ def value_pieces(row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = F
         return _folded(row, columns, glyphs)
     notes = _moved(change)
     return [*_whole(row.value, columns - sum(width(note) for note, _ in notes), glyphs), *notes]
+
+
+def value_rows(
+    row: TreeRow, columns: int, glyphs: Glyphs, *, most: int, folded: bool = False
+) -> list[tuple[Piece, ...]]:
+    """A value broken into rows so that nothing of it is cut; none for what one row says.
+
+    What is unfolded or gone has one row.
+
+    Args:
+        row: The row.
+        columns: Columns there are.
+        glyphs: The glyphs to use.
+        most: How many rows there are; where the value takes more, the last one says so.
+        folded: Whether folded values are broken into rows too, though they are not new.
+    """
+    value = row.value
+    if row.kind != "value" or row.open or value is None or most < 2 or envelope_type(value) == "damaged":
+        return []
+    if row.unfolds:
+        is_new = row.change is not None and row.change.op == "add"
+        if not folded and (not is_new or message_of(value) is not None):
+            return []
+        rows = list(wrap(value_pieces(row, columns * _FOLDED_ROWS, glyphs, shows_old=False), columns))
+        return rows if len(rows) <= min(most, _FOLDED_ROWS) else []
+    is_read = isinstance(value, str) and (_is_prose(value) or "\n" in value.strip())
+    text = str(value) if is_read else clean(summary(value, _MOST_COUNTED + 1))
+    rows = list(islice(wrap_text(text[:_MOST_COUNTED], columns, "text", glyphs.cut, limit=_MOST_COUNTED), most + 1))
+    if len(text) <= _MOST_COUNTED and len(rows) <= most:
+        return rows
+    if len(text) <= _MOST_COUNTED:
+        every = sum(1 for _ in wrap_text(text, columns, "text", glyphs.cut, limit=len(text)))
+        more = f"{every - most + 1:,} more lines: enter"
+    else:
+        more = f"goes on, {fmt.size(len(text))} in all"
+    return [*rows[: most - 1], ((f"{glyphs.alike} {more}", "note"),)]
 
 
 def _folded(row: TreeRow, columns: int, glyphs: Glyphs) -> list[Piece]:
@@ -129,9 +176,13 @@ def _whole(value: Wire, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
     yield _short(value, columns, glyphs), "text"
 
 
+def _is_prose(text: str) -> bool:
+    return " " in text[:_PROSE_LOOKED_AT].strip()
+
+
 def _short(value: Wire, columns: int, glyphs: Glyphs) -> str:
     """One line of a value: prose as it reads, everything else as code."""
-    if isinstance(value, str) and " " in value[:_PROSE_LOOKED_AT].strip():
+    if isinstance(value, str) and _is_prose(value):
         return show(value, max(1, columns), glyphs.cut)
     return cut(clean(summary(value, max(1, columns) + 1)), max(1, columns), glyphs.cut)
 

@@ -82,6 +82,10 @@ class Inspector(Pane):
 
         path: Path | None
 
+    @dataclass
+    class TabShown(Message):
+        """Another tab is shown."""
+
     def __init__(self) -> None:
         self._title = TabsTitle()
         self._path_row = PathRow()
@@ -124,6 +128,7 @@ class Inspector(Pane):
         self._title.tab = number
         self._path_row.display = number == 1
         self._show_tab_content(keep_call=False)
+        self.post_message(self.TabShown())
         if had_focus:
             self.focus_shown()
 

@@ -13,9 +13,11 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import width as columns_of
+from agent_tt_tui.viewmodel.values.arrival import unfold_changes, unfold_rest
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
+from agent_tt_tui.viewmodel.values.tall_rows import TallRows
 from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree
-from agent_tt_tui.viewmodel.values.values import key_text, type_text, value_pieces
+from agent_tt_tui.viewmodel.values.values import key_text, type_text, value_pieces, value_rows
 from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ _KEY_COLUMNS = (10, 16)
 _TYPE_COLUMNS = 9
 _MOST_NOTE = 500
 _FOLD_COLUMN = 2
+_EDGES = 2
+"""The column of the cursor's bar, and the free one at the right edge."""
+_MOST_READ = 2_000
+"""Lines of a value that is read whole."""
 
 
 class StateTree(LineView):
@@ -68,12 +74,20 @@ class StateTree(LineView):
         """Whether somebody chose it; else it is only where the cursor stands from the start."""
         self.note = ""
         """Stands in place of the rows: why there are none."""
+        self.shows_old = True
+        """Whether changed values say what they were; else another pane does."""
         self._note_rows: Sequence[Sequence[Piece]] = ()
         self._folds = Folds()
         self._state: Wire = None
+        self._shown_changes: list[Change] = []
         self._changes = Changes()
         self._edited = False
         self._tree: Tree | None = None
+        self._tall = TallRows()
+        self._wrapped: dict[int, list[tuple[Piece, ...]]] = {}
+        """The rows of text of values that take several lines, by their row in the tree."""
+        self._read: Path | None = None
+        """The value that is read from its beginning to its end, however long."""
         self._key_columns = _KEY_COLUMNS[0]
 
     def show(self, state: Wire, changes: Sequence[Change], *, edited: bool = False, note: str = "") -> None:
@@ -85,12 +99,24 @@ class StateTree(LineView):
             edited: Whether a person made these changes.
             note: Stands in place of the rows: why there are none.
         """
+        if list(changes) != self._shown_changes:
+            self._folds.closed.clear()  # they were folded in another state
+            self._read = None
+        self._shown_changes = list(changes)
         self._state, self._changes, self._edited, self.note = state, Changes(changes), edited, note
+        self._unfold_for_arrival()
         self._lay_out()
+
+    def show_old(self, *, shows_old: bool) -> None:
+        """Say of changed values what they were, or leave that to another pane."""
+        if shows_old != self.shows_old:
+            self.shows_old = shows_old
+            self.refresh_lines_data()
 
     def select(self, path: Path) -> None:
         """Select a value as a person does, unfolding what it is in."""
-        self._folds.open.update(path[:depth] for depth in range(1, len(path)))
+        for depth in range(1, len(path)):
+            self._folds.unfold(path[:depth])
         self.chosen = True
         if path != self.selected:
             self.selected = path
@@ -100,25 +126,78 @@ class StateTree(LineView):
     @property
     def row(self) -> TreeRow | None:
         """The row under the cursor."""
-        return self._tree.row(self.cursor) if self._tree is not None and 0 <= self.cursor < len(self._tree) else None
+        if self._tree is None or self.cursor < 0:
+            return None
+        index = self._tall.row_of(self.cursor)[0]
+        return self._tree.row(index) if index < len(self._tree) else None
+
+    def _unfold_for_arrival(self) -> None:
+        """Unfold what changed in a state that comes on screen, and then what there is room for."""
+        rows = self.size.height
+        self._folds.arrival = set()
+        if self.note or not rows:
+            return
+        unfold_changes(self._state, self._changes, self._folds, rows)
+        self._flatten()
+        unfold_rest(self._state, self._changes, self._folds, rows - self._tall.more)
+
+    def _flatten(self) -> None:
+        """Make the rows of the state, and the lines of those that are read in place."""
+        self._tree = Tree(
+            self._state, self._changes, self._folds, fold_from=self.size.height or None, keep=self.selected
+        )
+        self._key_columns = self._wanted_key_columns()
+        self._measure()
+
+    def _measure(self) -> None:
+        """Give lines to values that one row would cut: to the selected one first, then to those that changed."""
+        self._wrapped, self._tall = {}, TallRows()
+        tree, height = self._tree, self.size.height
+        if tree is None or not height:
+            return
+        free = max(0, height - len(tree))
+        columns = self.size.width - _EDGES - self._value_at
+        at, is_there = tree.find(self.selected) if self.selected is not None else (-1, False)
+        glyphs = look_of(self).glyphs
+        if is_there:
+            most = _MOST_READ if self._read == self.selected else max(free + 1, height // 2)
+            rows = value_rows(tree.row(at), columns, glyphs, most=most, folded=True)
+            if len(rows) > 1:
+                self._wrapped[at] = rows
+                free -= len(rows) - 1
+        rest = [index for index in range(len(tree)) if index != at] if free > 0 else []
+        changed = [index for index in rest if tree.row(index).mark]
+        for folded, indices in ((False, changed), (False, rest), (True, rest)):
+            for index in indices:
+                if free > 0 and index not in self._wrapped:
+                    rows = value_rows(tree.row(index), columns, glyphs, most=free + 2, folded=folded)
+                    if 1 < len(rows) <= free + 1:
+                        self._wrapped[index] = rows
+                        free -= len(rows) - 1
+        self._tall = TallRows({index: len(rows) for index, rows in self._wrapped.items()})
+
+    @property
+    def _value_at(self) -> int:
+        """The column that values begin at."""
+        return _FOLD_COLUMN + self._key_columns + 1 + (_TYPE_COLUMNS if self.size.width >= TYPES_FROM else 0)
 
     def _lay_out(self) -> None:
         """Flatten the state anew and put the cursor on the selected path, or on the nearest value above it."""
-        tree = None
         if self.note:
             rows = wrap_text(self.note, self.size.width - 4, "note", look_of(self).glyphs.cut, limit=_MOST_NOTE)
             self._note_rows = list(rows)
+            self._tree, self._tall, self._wrapped = None, TallRows(), {}
         else:
-            tree = Tree(self._state, self._changes, self._folds, fold_from=self.size.height or None, keep=self.selected)
-        self._tree = tree
-        at = -1 if tree is None or self.selected is None else tree.find(self.selected)[0]
-        self._key_columns = self._wanted_key_columns()
+            self._flatten()
+        at = -1 if self._tree is None or self.selected is None else self._tree.find(self.selected)[0]
         self.refresh_lines_data()
         if self.selected is None:
             self._select_row()  # so that what is marked and can be edited is what the cursor is on, from the start
+            self._measure()
+            self.refresh_lines_data()
         elif at >= 0:
-            self.cursor = at
-            self.reveal(at)
+            self.cursor = self._tall.line_of(at)
+            self.reveal(self.cursor)
 
     def _wanted_key_columns(self) -> int:
         if self.size.width >= TYPES_FROM or self._tree is None:
@@ -134,21 +213,56 @@ class StateTree(LineView):
     # What a person does.
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on a line, and select what is there."""
-        super().move_to(index)
+        """Put the cursor on the value that a line belongs to, and select it: it is then read in place."""
+        if self._tree is None or not len(self._tree):
+            super().move_to(index)
+            return
         self.chosen = True
+        row = self._tall.row_of(max(0, min(index, self.line_count - 1)))[0]
+        self.cursor = self._tall.line_of(row)
         self._select_row()
+        self._measure()
+        self.refresh_lines_data()
+        self.cursor = self._tall.line_of(row)
+        self.reveal(self.cursor)
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by so many values, however many lines they take."""
+        if self.cursor >= 0:
+            self.move_to(self._tall.line_of(max(0, self._tall.row_of(self.cursor)[0] + rows)))
+
+    def reveal(self, index: int) -> None:
+        """Scroll until the value that a line belongs to is visible, all of it where that is possible."""
+        if self._tree is not None and index >= 0:
+            row = self._tall.row_of(index)[0]
+            super().reveal(self._tall.line_of(row) + min(self._tall.height(row), max(1, self.size.height)) - 1)
+            index = self._tall.line_of(row)
+        super().reveal(index)
+
+    def is_here(self, index: int) -> bool:
+        """Whether a line belongs to the selected value."""
+        return self.cursor >= 0 and self._tall.row_of(index)[0] == self._tall.row_of(self.cursor)[0]
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Repaint all lines of both values."""
+        super().watch_cursor(old, new)
+        if self._tall.more:
+            self.refresh()
 
     def _select_row(self) -> None:
         row = self.row
         if row is not None and row.path != self.selected:
             self.selected = row.path
+            self._read = None
             self.post_message(self.Selected(self, row.path))
 
     def action_choose(self) -> None:
-        """Fold or unfold the row."""
+        """Fold or unfold the row; read the whole of a value that has no parts, or no longer."""
         row = self.row
-        if row is not None and row.open:
+        if row is not None and row.kind == "value" and not row.unfolds:
+            self._read = None if self._read == row.path else row.path
+            self._lay_out()
+        elif row is not None and row.open:
             self._folds.fold(row.path)
             self._lay_out()
         else:
@@ -169,7 +283,7 @@ class StateTree(LineView):
         """Unfold the row; go to its first part where it is unfolded."""
         row = self.row
         if row is not None and row.open:
-            self.move_to(self.cursor + 1)
+            self.action_move(1)
         else:
             self._unfold(row)
 
@@ -182,7 +296,7 @@ class StateTree(LineView):
             self._lay_out()
             self.move_to(index)
         elif row.unfolds:
-            self._folds.open.add(row.path)
+            self._folds.unfold(row.path)
             self._lay_out()
 
     def _go_to_parent(self, row: TreeRow) -> None:
@@ -193,12 +307,13 @@ class StateTree(LineView):
                 above = above[:-1]
                 index = self._tree.find(above)[0]
             if index >= 0:
-                self.move_to(index)
+                self.move_to(self._tall.line_of(index))
 
     # Drawing.
 
     def on_resize(self) -> None:
         """Flatten anew: how much is folded depends on the height."""
+        self._unfold_for_arrival()
         self._lay_out()
         super().on_resize()
 
@@ -207,7 +322,7 @@ class StateTree(LineView):
         """How many rows the tree has, or one for the note."""
         if self.note:
             return len(self._note_rows)
-        return len(self._tree) if self._tree is not None else 0
+        return len(self._tree) + self._tall.more if self._tree is not None else 0
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw a row: mark, fold, key, type from 60 columns on, value."""
@@ -215,7 +330,10 @@ class StateTree(LineView):
         drawn = Row(glyphs.cut)
         if self._tree is None or self.note:
             return add_pieces(drawn.add(" "), self._note_rows[index], styles).strip(width)
-        row = self._tree.row(index)
+        number, below = self._tall.row_of(index)
+        if below:
+            return add_pieces(drawn.pad_to(self._value_at), self._wrapped[number][below], styles).strip(width)
+        row = self._tree.row(number)
         wide = self.size.width >= TYPES_FROM
         drawn.add(*self._mark(row, glyphs, styles)).pad_to(_FOLD_COLUMN + row.depth * (2 if wide else 1))
         fold = (glyphs.unfolded if row.open else glyphs.folded) if row.unfolds or row.kind == "unchanged" else " "
@@ -226,8 +344,11 @@ class StateTree(LineView):
         if wide:
             shown_type = type_text(row.value) if row.kind == "value" and not _says_itself(row) else ""
             drawn.column(shown_type, _TYPE_COLUMNS - 1, styles.faint).add(" ")
-        pieces = value_pieces(row, max(1, width - drawn.cells), glyphs, edited=self._edited)
-        return add_pieces(drawn, pieces, styles).strip(width)
+        rows = self._wrapped.get(number)
+        if rows is None:
+            columns = max(1, width - drawn.cells)
+            rows = [tuple(value_pieces(row, columns, glyphs, edited=self._edited, shows_old=self.shows_old))]
+        return add_pieces(drawn, rows[0], styles).strip(width)
 
     def _mark(self, row: TreeRow, glyphs: Glyphs, styles: Palette) -> tuple[str, Style]:
         if row.mark and self._edited:

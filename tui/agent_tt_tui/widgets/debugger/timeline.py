@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
+_LONGEST_NAME = 30
+"""Columns of a name beyond which bars do not give way to it."""
+
 _AHEAD = 64
 """Rows read beyond the visible ones."""
 
@@ -197,8 +200,20 @@ class Timeline(LineView, inherit_bindings=True):
         overview = self._model.overview
         self._drawn_width = width
         self._columns = TimelineColumns.plan(
-            width, last=self._model.last, lanes=len(overview.lanes), depth=min(overview.deepest, 6)
+            width,
+            last=self._model.last,
+            lanes=len(overview.lanes),
+            depth=min(overview.deepest, 6),
+            longest=self._longest_name(),
         )
+
+    def _longest_name(self) -> int:
+        """Columns of the longest name of a step at hand that is around the one that is shown."""
+        near = max(1, self.size.height)
+        steps = map(
+            self._model.peek, range(max(1, self._number - near), min(self._model.last, self._number + near) + 1)
+        )
+        return max((width(show(name_of(step), _LONGEST_NAME, "")) for step in steps if step is not None), default=0)
 
     def _step_row(self, step: Step, styles: Palette) -> Row:
         glyphs, model, columns = look_of(self).glyphs, self._model, self._columns
