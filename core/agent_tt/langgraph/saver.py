@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import weakref
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from langgraph.checkpoint.base import (
@@ -14,6 +15,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
 from agent_tt.langgraph.asynchronous import AsyncMethods
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from agent_tt.store.file.connection import Durability
 
 __all__ = ["Checkpointer"]
+
+_MOST_AT_ONCE: Final = 16
+"""Checkpoints that are read together: each may hold thousands of objects, among which there are no cycles."""
 
 
 class Checkpointer(AsyncMethods):
@@ -125,14 +130,32 @@ class Checkpointer(AsyncMethods):
             before: a config whose checkpoint's id is greater than theirs.
             limit: the most that are given.
         """
+        found = self._listed(config, filter or {}, get_checkpoint_id(before) if before is not None else None)
+        size, failure = 1, None
+        while failure is None and (limit is None or limit > 0):
+            page: list[CheckpointTuple] = []
+            with collector_paused():
+                try:
+                    for given in islice(found, size if limit is None else min(size, limit)):
+                        page.append(given)  # noqa: PERF402  those before a failure are kept
+                except Exception as error:  # noqa: BLE001  raised below, after what comes before it
+                    failure = error
+            yield from page
+            if len(page) < size:
+                break
+            limit = None if limit is None else limit - size
+            size = min(2 * size, _MOST_AT_ONCE)
+        if failure is not None:
+            raise failure
+
+    def _listed(
+        self, config: RunnableConfig | None, wanted: Mapping[str, object], last: str | None
+    ) -> Iterator[CheckpointTuple]:
         names = config["configurable"] if config is not None else {}
-        last = get_checkpoint_id(before) if before is not None else None
         only = (get_checkpoint_id(config) if config is not None else None) or None
         readers: dict[str, tuple[Thread, Callable[[Entry], Saved]]] = {}
         of_thread = str(names["thread_id"]) if config is not None else None
         for thread_id, entry in self._threads.newest_first(of_thread, last or None):
-            if limit is not None and limit <= 0:
-                return
             if (only and entry.id != only) or names.get("checkpoint_ns", entry.namespace) not in (
                 entry.namespace,
                 None,
@@ -142,14 +165,13 @@ class Checkpointer(AsyncMethods):
                 if thread.find(entry.namespace, entry.id) != entry:
                     continue  # it was taken away meanwhile
                 metadata = self._metadata(thread.facts_of(entry))
-                if filter and any(metadata.get(key) != value for key, value in filter.items()):
+                if any(metadata.get(key) != value for key, value in wanted.items()):
                     continue
                 if readers.get(thread_id, (None,))[0] is not thread:
                     readers = {**dict([*readers.items()][1 - KEPT :]), thread_id: (thread, thread.reader())}
                 given = self._tuple(names.get("thread_id", thread_id), readers[thread_id][1](entry))
-            if limit is not None:
-                limit -= 1
             yield given
+            del given  # it is not to be kept while the next one is made
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

@@ -165,7 +165,7 @@ def test_checkpoints_of_all_threads_are_listed_in_order_and_only_as_many_as_are_
         monkeypatch.setattr(saver._threads, "use", lambda name: used.append(name) or use(name))
         newest = list(saver.list(None, limit=3))
         assert [found.config["configurable"]["checkpoint_id"] for found in newest] == ids[:-4:-1]
-        assert len(set(used)) == 4  # the one after the last is looked for, and not read
+        assert len(set(used)) == 3  # nothing is looked for after the last
         before: Any = {"configurable": {"thread_id": "t", "checkpoint_id": ids[100]}}
         assert [found.checkpoint["id"] for found in saver.list(None, before=before)] == ids[99::-1]
         assert [found.checkpoint["id"] for found in saver.list(None)] == ids[::-1]
