@@ -11,6 +11,7 @@ agent-tt imports it.
 | `thread` | where the checkpoints of one lie; adding, reading and taking them away |
 | `entries` | where a checkpoint lies, and what is stored of it |
 | `writes` | what tasks wrote, and where it is found in the next state |
+| `messages` | messages that are looked at, and made, many together |
 | `values` | values as LangGraph's serializer writes them, as wire values and back |
 | `taking_in` | copying a thread of a LangGraph database into a store, for a fork of it |
 | `past` | the thread that a fork goes on with: read from a run, kept in memory from there on |

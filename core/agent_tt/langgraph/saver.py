@@ -183,28 +183,35 @@ class Checkpointer(AsyncMethods):
             channels: the channels.
         """
         names = config["configurable"]
-        written: dict[str, list[tuple[str, str, Any]]] = {channel: [] for channel in channels}
+        written: dict[str, list[tuple[str, Wire]]] = {channel: [] for channel in channels}
         seeds: dict[str, Any] = {}
-        with self._threads.use(str(names["thread_id"])) as thread:
+        with self._threads.use(str(names["thread_id"])) as thread, collector_paused():
             entry = thread.asked(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
             read = thread.reader()
             while entry is not None and entry.parent is not None and len(seeds) < len(written):
                 entry = thread.entries[entry.namespace].get(entry.parent)
                 if entry is None:
                     break
-                saved = read(entry)
-                values, _ = shown.joined(saved.state)
-                for write in reversed(saved.writes):
-                    if write.channel in written and write.channel not in seeds:
-                        written[write.channel].append((write.task, write.channel, self._given(write.value)))
-                seeds |= {name: self._given(values[name]) for name in written if name in values and name not in seeds}
-        return {
-            channel: cast(
-                "DeltaChannelHistory",
-                {"writes": written[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})},
-            )
-            for channel in written
-        }
+                missing = written.keys() - seeds.keys()
+                for write in reversed(thread.writes_to(entry, missing, read)):
+                    written[write.channel].append((write.task, write.value))
+                if not missing.isdisjoint(thread.channels(entry, read)):
+                    values, _ = shown.joined(read(entry).state)
+                    seeds |= {name: self._given(values[name]) for name in missing if name in values}
+            return {
+                name: cast(
+                    "DeltaChannelHistory",
+                    {
+                        "writes": self._given_writes(name, rows[::-1]),
+                        **({"seed": seeds[name]} if name in seeds else {}),
+                    },
+                )
+                for name, rows in written.items()
+            }
+
+    def _given_writes(self, channel: str, rows: Sequence[tuple[str, Wire]]) -> list[tuple[str, str, Any]]:
+        values = self._values.given_each(self.serde, [wire for _, wire in rows])
+        return [(task, channel, value) for (task, _), value in zip(rows, values, strict=True)]
 
     # ---------------------------------------------------------------- writing
 

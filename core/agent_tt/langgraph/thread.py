@@ -21,7 +21,7 @@ from agent_tt.store.liveness import as_if, now_us
 from agent_tt.store.threads import ThreadStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import RunStatus
@@ -70,6 +70,7 @@ class Thread:
         self._stored: dict[tuple[int, int], dict[str, Wire]] = {}
         self._written: dict[tuple[int, int], list[Write]] = {}
         self._changed: dict[tuple[int, int], Entry] = {}
+        self._channels: dict[tuple[int, int], frozenset[str]] = {}
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -190,6 +191,21 @@ class Thread:
             return Saved(entry.namespace, entry.id, entry.parent, state(entry, entry.step), extra, writes, host)
 
         return read
+
+    def channels(self, entry: Entry, read: Callable[[Entry], Saved]) -> frozenset[str]:
+        """Name the channels that a checkpoint has a value of; `read` is a `reader`."""
+        key = entry.run, entry.step
+        known = self._channels.get(key)
+        if known is None:
+            known = self._channels[key] = frozenset(shown.joined(read(entry).state)[0])
+        return known
+
+    def writes_to(self, entry: Entry, channels: Container[str], read: Callable[[Entry], Saved]) -> list[Write]:
+        """What tasks wrote to channels on top of a checkpoint, every value given; `read` is a `reader`."""
+        found = [write for write in self.writes(entry) if write.channel in channels]
+        if any(write.found is not None for write in found):
+            found = [write for write in read(entry).writes if write.channel in channels]
+        return found
 
     # ---------------------------------------------------------------- writing
 
