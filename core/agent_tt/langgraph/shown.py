@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import VALUE
@@ -75,6 +76,7 @@ def step_name(source: Wire, ran: Sequence[Wire]) -> str:
     return ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
 
 
+@lru_cache(64)  # the time of a checkpoint is asked for by the next one as well
 def time_us(stamp: str | None) -> int | None:
     """Microseconds since the epoch at a time in ISO 8601; None for what is none."""
     try:

@@ -15,7 +15,7 @@ from agent_tt.history.changes.append_only import Births
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.keyframe_layout import Skeleton
 from agent_tt.history.changes.large_parts import LARGE_TEXT
-from agent_tt.history.changes.nodes import build
+from agent_tt.history.changes.nodes import RUN, build
 from agent_tt.history.changes.tallies import retallied, token_of
 from agent_tt.history.digest import DIGEST_SIZE
 
@@ -82,7 +82,7 @@ class KeptValues:
             found: Wire = root
             for step in path:
                 found = found[step]  # type: ignore[index,call-overload]  # such a list is reached through dicts alone
-            if path and len(tlv(found)) >= LARGE_TEXT:
+            if path and isinstance(found, list) and (len(found) > RUN or len(tlv(found)) >= LARGE_TEXT):
                 skeleton.references.append([list(path), "a", born])
                 root = _without(root, path)
         return skeleton.of(build(root), ()), skeleton.references

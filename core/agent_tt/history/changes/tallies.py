@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from agent_tt.codec.carried import leading
+from agent_tt.history.changes.diff import same
 from agent_tt.history.digest import (
     entry_token,
     is_hashed_whole,
@@ -135,14 +136,14 @@ def retallied(tally: Tally | None, old: Wire | object, new: Wire) -> Tally | Non
             tally.remove(key)
         for key, value in new.items():
             before = old.get(key, _MISSING)
-            if before is not value:
+            if before is not value and not same(before, value):
                 tally.set(key, value, retallied(tally.below.get(key), before, value))
         return tally
     if not isinstance(tally, ListTally) or not isinstance(old, list):
         return ListTally(new)
     start = leading(old, new)
     removed, added = old[start:], new[start:]
-    end = leading(removed[::-1], added[::-1])
     if removed or added:
+        end = leading(removed[::-1], added[::-1])
         tally.splice(start, len(removed) - end, added[: len(added) - end])
     return tally
