@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.langgraph.entries import Entry, Saved
+    from agent_tt.langgraph.reading import Reader
     from agent_tt.langgraph.thread import Thread
     from agent_tt.store.file.connection import Durability
 
@@ -153,7 +154,7 @@ class Checkpointer(AsyncMethods):
     ) -> Iterator[CheckpointTuple]:
         names = config["configurable"] if config is not None else {}
         only = (get_checkpoint_id(config) if config is not None else None) or None
-        readers: dict[str, tuple[Thread, Callable[[Entry], Saved]]] = {}
+        readers: dict[str, tuple[Thread, Reader]] = {}
         of_thread = str(names["thread_id"]) if config is not None else None
         for thread_id, entry in self._threads.newest_first(of_thread, last or None):
             if (only and entry.id != only) or names.get("checkpoint_ns", entry.namespace) not in (
@@ -193,9 +194,10 @@ class Checkpointer(AsyncMethods):
                 if entry is None:
                     break
                 missing = written.keys() - seeds.keys()
-                for write in reversed(thread.writes_to(entry, missing, read)):
-                    written[write.channel].append((write.task, write.value))
-                if not missing.isdisjoint(thread.channels(entry, read)):
+                for write in reversed(read.writes(entry)):
+                    if write.channel in missing:
+                        written[write.channel].append((write.task, write.value))
+                if not missing.isdisjoint(read.channels(entry)):
                     values, _ = shown.joined(read(entry).state)
                     seeds |= {name: self._given(values[name]) for name in missing if name in values}
             return {

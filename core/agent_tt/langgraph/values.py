@@ -12,7 +12,7 @@ import marshal
 import math
 import threading
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
@@ -26,6 +26,7 @@ from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
 from agent_tt.interop.langgraph.envelopes import made, opaque, to_wire
+from agent_tt.langgraph.memory import Memory
 from agent_tt.langgraph.messages import EXACT, Chunk, Form, Template, copies
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ _CODE: Final = "code"
 _DEEPEST: Final = 32
 """Containers around a typed value; what lies deeper is kept as bytes."""
 
-_ROOM: Final = 32 * 1024 * 1024
-"""Bytes of typed values that are remembered, each way."""
-
 _PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 _SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
 _CHUNK: Final = 64
@@ -67,10 +65,6 @@ _Snapshot: Final[Any] = getattr(serde_types, "_DeltaSnapshot", None)
 """That class; None in a LangGraph that has no such channels."""
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-
 class _TooDeep(Exception):
     """A value lies deeper than it can be kept readable."""
 
@@ -87,10 +81,10 @@ class Values:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
-        self._extensions: _Memory[bytes, Extension] = _Memory()
-        self._known: _Memory[int, Chunk] = _Memory()
-        self._templates: _Memory[bytes, tuple[SerializerProtocol, list[Template]]] = _Memory()
+        self._wires: Memory[tuple[int, bytes], Wire] = Memory()
+        self._extensions: Memory[bytes, Extension] = Memory()
+        self._known: Memory[int, Chunk] = Memory()
+        self._templates: Memory[bytes, tuple[SerializerProtocol, list[Template]]] = Memory()
 
     def kept(self, serde: SerializerProtocol, value: object) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked, as `to_wire` gives them.
@@ -351,24 +345,6 @@ class Values:
         if len(arguments) == 1:
             return _extension(_CODES["one"], [module, name, arguments[0]])
         return _extension(_CODES["many"], [module, name, arguments])
-
-
-class _Memory(Generic[K, V]):
-    """Values by key, as long as there is room; then it begins anew."""
-
-    def __init__(self) -> None:
-        self._values: dict[K, V] = {}
-        self._room = _ROOM
-
-    def get(self, key: K) -> V | None:
-        return self._values.get(key)
-
-    def put(self, key: K, value: V, size: int) -> None:
-        self._room -= size
-        if self._room < 0:
-            self._values.clear()
-            self._room = _ROOM - size
-        self._values[key] = value
 
 
 def _plain_copy(value: object) -> Wire:
