@@ -140,7 +140,7 @@ class Values:
         with self._lock:
             if type(serde) is JsonPlusSerializer:
                 inside = _in_snapshot(wire) if type(wire) is dict else None
-                held = wire if inside is None else inside
+                held = wire if inside is None else inside[0]
                 if type(held) is list and held:
                     messages = self._given_messages(serde, held)
                     if messages is not None:
@@ -400,13 +400,14 @@ def _message(data: bytes) -> Wire:
     return {TYPE: "pydantic", "class": f"{module}:{name}", "set": names, "extra": None, "private": None, VALUE: fields}
 
 
-def _in_snapshot(wire: dict[str, Wire]) -> Wire:
-    """The value in what a snapshot of a delta channel is kept as; None if it is none."""
+def _in_snapshot(wire: dict[str, Wire]) -> list[Wire] | None:
+    """The one value in what a snapshot of a delta channel is kept as; None if it is none."""
     payload = wire.get(VALUE)
     if _Snapshot is None or wire.get("class") != _SNAPSHOT or wire.get(TYPE) != "made" or not isinstance(payload, list):
         return None
-    is_one = len(payload) == 2 and isinstance(payload[0], list) and len(payload[0]) == 1 and payload[1] == {}
-    return payload[0][0] if is_one else None  # type: ignore[index]  # a list, as was seen
+    if len(payload) != 2 or payload[1] != {} or not isinstance(payload[0], list) or len(payload[0]) != 1:
+        return None
+    return payload[0]
 
 
 def compared(state: dict[str, Wire]) -> Encoded:

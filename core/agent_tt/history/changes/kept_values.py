@@ -33,7 +33,7 @@ __all__ = ["KeptValues"]
 class KeptValues:
     """The last checkpoint of one state, and what it takes to tell the next one from it: a `Shadow` of wire values.
 
-    What it is given, `Encoded`, is kept and must never be changed. The same objects in the next state count as unchanged.
+    What it is given, `Encoded`, is kept and must never be changed: the same objects in the next state are unchanged.
     """
 
     __slots__ = ("_births", "_has_begun", "_root", "_tally")
