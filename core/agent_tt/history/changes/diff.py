@@ -146,14 +146,15 @@ def _alike(old: Wire, new: Wire) -> bool:
 
 
 def _dict_diff_into(old: dict[str, Wire], new: dict[str, Wire], path: Path, ops: list[Op]) -> None:
-    ops.extend(["d", [*path, key]] for key in old if key not in new)
+    if not old.keys() <= new.keys():
+        ops.extend(["d", [*path, key]] for key in old if key not in new)
     for key, value in new.items():
         if key not in old:
             ops.append(["s", [*path, key], value])
         elif old[key] is not value:  # of the very same object nothing has to be said
             diff_into(old[key], value, (*path, key), ops)
-    keys = list[Wire](new)
-    if keys != list(old) and keys != [key for key in old if key in new] + [key for key in new if key not in old]:
+    keys: list[Wire] = [*new]
+    if keys != [*old] and keys != [key for key in old if key in new] + [key for key in new if key not in old]:
         ops.append(["o", list(path), keys])
 
 
