@@ -15,4 +15,5 @@
 | `text`, `typed_text` | values as text for people |
 | `json_in_text` | texts that are themselves JSON |
 | `parse` | values as people type them |
+| `collector` | pauses the collector of cycles while very many objects are made |
 """

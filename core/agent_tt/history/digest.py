@@ -103,6 +103,8 @@ def token(wire: Wire) -> int:
             length = len(value) if kind is str else 0  # type: ignore[arg-type]
             if kind in _EXACT_BY_EQUALITY and len(key) + length <= _SHORT:
                 total += _entry_of_short(key, value)  # type: ignore[arg-type]  # hashable, all of these types
+            elif not value and kind in CONTAINERS:
+                total += _entry_of_empty(key, kind)
             else:
                 total += entry_token(key, token(value))
         return sum_token(len(wire), total)
@@ -183,6 +185,11 @@ _hash_of_short: Final = lru_cache(4096)(_hash_of_any)
 @lru_cache(4096, typed=True)
 def _entry_of_short(key: str, value: Scalar) -> int:
     return entry_token(key, token(value))
+
+
+@lru_cache(1024)
+def _entry_of_empty(key: str, kind: type[dict[str, Wire] | list[Wire]]) -> int:
+    return entry_token(key, token(kind()))
 
 
 def _is_pairs(wire: dict[str, Wire]) -> bool:

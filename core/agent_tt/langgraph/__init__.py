@@ -9,8 +9,11 @@ agent-tt imports it.
 | `asynchronous` | its asynchronous half: each method in a worker thread |
 | `threads` | the threads of a store, one at a time, and the checkpoints of all in order |
 | `thread` | where the checkpoints of one lie; adding, reading and taking them away |
+| `reading` | reading them one after another |
 | `entries` | where a checkpoint lies, and what is stored of it |
 | `writes` | what tasks wrote, and where it is found in the next state |
+| `messages` | messages that are looked at, and made, many together |
+| `memory` | what is remembered as long as there is room |
 | `values` | values as LangGraph's serializer writes them, as wire values and back |
 | `taking_in` | copying a thread of a LangGraph database into a store, for a fork of it |
 | `past` | the thread that a fork goes on with: read from a run, kept in memory from there on |

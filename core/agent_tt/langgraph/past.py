@@ -148,8 +148,8 @@ class ForkedThread:
         extra = self.facts_of(entry)
         writes = read_writes(StepFacts(extra).writes)
         if any(write.found is not None for write in writes):
-            channels, _ = shown.joined(self._state(self._after(entry)))
-            writes = [replace(write, value=write.given(channels), found=None) for write in writes]
+            after = shown.where_writes_lie(self._state(self._after(entry)))
+            writes = [replace(write, value=write.given(after), found=None) for write in writes]
         state = self._state(entry.step)
         host = StepFacts(extra).graph_checkpoint_id
         return Saved(entry.namespace, entry.id, entry.parent, state, extra, writes, host)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import weakref
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from langgraph.checkpoint.base import (
@@ -14,6 +15,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
 from agent_tt.langgraph.asynchronous import AsyncMethods
@@ -37,10 +39,14 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.langgraph.entries import Entry, Saved
+    from agent_tt.langgraph.reading import Reader
     from agent_tt.langgraph.thread import Thread
     from agent_tt.store.file.connection import Durability
 
 __all__ = ["Checkpointer"]
+
+_MOST_AT_ONCE: Final = 16
+"""Checkpoints that are read together: each may hold thousands of objects, among which there are no cycles."""
 
 
 class Checkpointer(AsyncMethods):
@@ -125,14 +131,32 @@ class Checkpointer(AsyncMethods):
             before: a config whose checkpoint's id is greater than theirs.
             limit: the most that are given.
         """
+        found = self._listed(config, filter or {}, get_checkpoint_id(before) if before is not None else None)
+        size, failure = 1, None
+        while failure is None and (limit is None or limit > 0):
+            page: list[CheckpointTuple] = []
+            with collector_paused():
+                try:
+                    for given in islice(found, size if limit is None else min(size, limit)):
+                        page.append(given)  # noqa: PERF402  those before a failure are kept
+                except Exception as error:  # noqa: BLE001  raised below, after what comes before it
+                    failure = error
+            yield from page
+            if len(page) < size:
+                break
+            limit = None if limit is None else limit - size
+            size = min(2 * size, _MOST_AT_ONCE)
+        if failure is not None:
+            raise failure
+
+    def _listed(
+        self, config: RunnableConfig | None, wanted: Mapping[str, object], last: str | None
+    ) -> Iterator[CheckpointTuple]:
         names = config["configurable"] if config is not None else {}
-        last = get_checkpoint_id(before) if before is not None else None
         only = (get_checkpoint_id(config) if config is not None else None) or None
-        readers: dict[str, tuple[Thread, Callable[[Entry], Saved]]] = {}
+        readers: dict[str, tuple[Thread, Reader]] = {}
         of_thread = str(names["thread_id"]) if config is not None else None
         for thread_id, entry in self._threads.newest_first(of_thread, last or None):
-            if limit is not None and limit <= 0:
-                return
             if (only and entry.id != only) or names.get("checkpoint_ns", entry.namespace) not in (
                 entry.namespace,
                 None,
@@ -142,14 +166,13 @@ class Checkpointer(AsyncMethods):
                 if thread.find(entry.namespace, entry.id) != entry:
                     continue  # it was taken away meanwhile
                 metadata = self._metadata(thread.facts_of(entry))
-                if filter and any(metadata.get(key) != value for key, value in filter.items()):
+                if any(metadata.get(key) != value for key, value in wanted.items()):
                     continue
                 if readers.get(thread_id, (None,))[0] is not thread:
                     readers = {**dict([*readers.items()][1 - KEPT :]), thread_id: (thread, thread.reader())}
                 given = self._tuple(names.get("thread_id", thread_id), readers[thread_id][1](entry))
-            if limit is not None:
-                limit -= 1
             yield given
+            del given  # it is not to be kept while the next one is made
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -161,28 +184,36 @@ class Checkpointer(AsyncMethods):
             channels: the channels.
         """
         names = config["configurable"]
-        written: dict[str, list[tuple[str, str, Any]]] = {channel: [] for channel in channels}
+        written: dict[str, list[tuple[str, Wire]]] = {channel: [] for channel in channels}
         seeds: dict[str, Any] = {}
-        with self._threads.use(str(names["thread_id"])) as thread:
+        with self._threads.use(str(names["thread_id"])) as thread, collector_paused():
             entry = thread.asked(names.get("checkpoint_ns", ""), get_checkpoint_id(config))
             read = thread.reader()
             while entry is not None and entry.parent is not None and len(seeds) < len(written):
                 entry = thread.entries[entry.namespace].get(entry.parent)
                 if entry is None:
                     break
-                saved = read(entry)
-                values, _ = shown.joined(saved.state)
-                for write in reversed(saved.writes):
-                    if write.channel in written and write.channel not in seeds:
-                        written[write.channel].append((write.task, write.channel, self._given(write.value)))
-                seeds |= {name: self._given(values[name]) for name in written if name in values and name not in seeds}
-        return {
-            channel: cast(
-                "DeltaChannelHistory",
-                {"writes": written[channel][::-1], **({"seed": seeds[channel]} if channel in seeds else {})},
-            )
-            for channel in written
-        }
+                missing = written.keys() - seeds.keys()
+                for write in reversed(read.writes(entry)):
+                    if write.channel in missing:
+                        written[write.channel].append((write.task, write.value))
+                if not missing.isdisjoint(read.channels(entry)):
+                    values, _ = shown.joined(read(entry).state)
+                    seeds |= {name: self._given(values[name]) for name in missing if name in values}
+            return {
+                name: cast(
+                    "DeltaChannelHistory",
+                    {
+                        "writes": self._given_writes(name, rows[::-1]),
+                        **({"seed": seeds[name]} if name in seeds else {}),
+                    },
+                )
+                for name, rows in written.items()
+            }
+
+    def _given_writes(self, channel: str, rows: Sequence[tuple[str, Wire]]) -> list[tuple[str, str, Any]]:
+        values = self._values.given_each(self.serde, [wire for _, wire in rows])
+        return [(task, channel, value) for (task, _), value in zip(rows, values, strict=True)]
 
     # ---------------------------------------------------------------- writing
 

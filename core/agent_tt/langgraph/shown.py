@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import VALUE
@@ -26,9 +27,13 @@ __all__ = [
     "tells_next",
     "time_us",
     "tokens",
+    "where_writes_lie",
+    "with_written",
 ]
 
 _CHANNELS: Final = "channels"
+_WRITTEN: Final = "written"
+"""What tasks wrote to get there, where no channel has it: of a delta channel the state says nothing."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = timedelta(microseconds=1)
 
@@ -48,8 +53,22 @@ def joined(state: Mapping[str, Wire]) -> tuple[dict[str, Wire], dict[str, Wire]]
     rest = state.get(LANGGRAPH_KEY)
     rest = dict(rest) if isinstance(rest, dict) else {}
     own = rest.pop(_CHANNELS, None)
+    rest.pop(_WRITTEN, None)
     shown = {name: value for name, value in state.items() if name != LANGGRAPH_KEY}
     return {**shown, **(own if isinstance(own, dict) else {})}, rest
+
+
+def with_written(state: dict[str, Wire], written: list[Wire]) -> dict[str, Wire]:
+    """A state with what led to it and is in no channel, in place of what it says of that; it shares the other parts."""
+    rest = state.get(LANGGRAPH_KEY)
+    kept = {name: value for name, value in rest.items() if name != _WRITTEN} if isinstance(rest, dict) else {}
+    return {**state, LANGGRAPH_KEY: {**kept, **({_WRITTEN: written} if written else {})}}
+
+
+def where_writes_lie(state: Mapping[str, Wire]) -> dict[str, Wire]:
+    """Where writes are looked for that led to a state: its channels, and what is in none under LangGraph's key."""
+    rest = state.get(LANGGRAPH_KEY)
+    return {**joined(state)[0], LANGGRAPH_KEY: rest.get(_WRITTEN) if isinstance(rest, dict) else None}
 
 
 def next_nodes(checkpoint: Mapping[str, object], channels: Mapping[str, object]) -> list[str]:
@@ -75,6 +94,7 @@ def step_name(source: Wire, ran: Sequence[Wire]) -> str:
     return ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
 
 
+@lru_cache(64)  # the time of a checkpoint is asked for by the next one as well
 def time_us(stamp: str | None) -> int | None:
     """Microseconds since the epoch at a time in ISO 8601; None for what is none."""
     try:

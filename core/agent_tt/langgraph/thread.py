@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ import orjson
 from agent_tt.errors import Damaged
 from agent_tt.langgraph import shown
 from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of, track_of
+from agent_tt.langgraph.reading import Reader, Remembered
 from agent_tt.langgraph.values import compared
 from agent_tt.langgraph.writes import Write, grown, in_order, kept_writes, merged, read_writes, shortened
 from agent_tt.model import NewRun
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import RunStatus
-    from agent_tt.protocols.derived import StateCursor
     from agent_tt.store.threads import ThreadStore, ThreadWriter
 
 __all__ = ["Thread"]
@@ -70,6 +69,7 @@ class Thread:
         self._stored: dict[tuple[int, int], dict[str, Wire]] = {}
         self._written: dict[tuple[int, int], list[Write]] = {}
         self._changed: dict[tuple[int, int], Entry] = {}
+        self.read = Remembered()
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
         self.entries: dict[str, dict[str, Entry]] = {}
@@ -87,6 +87,7 @@ class Thread:
         self._facts.clear()
         self._stored.clear()
         self._written.clear()
+        self.read.writes.clear()
         self._early = list(_EARLY.of(self._store.thread_facts(self.run_id))) if numbers else []
         names = self._store.run_ids(number for number in numbers if number not in self._runs)
         for number in numbers:
@@ -163,33 +164,13 @@ class Thread:
             known = self._facts[key] = facts_of(step, entry)
         return known
 
-    def reader(self) -> Callable[[Entry], Saved]:
-        """Give one checkpoint after another. The state of the last one changes with the next: never change it."""
-        cursors: dict[tuple[int, str], StateCursor] = {}
+    def reader(self) -> Reader:
+        """Give one checkpoint after another."""
+        return Reader(self, self._store)
 
-        def state(entry: Entry, step: int) -> dict[str, Wire]:
-            key = entry.run, entry.namespace
-            cursor = cursors.get(key)
-            if cursor is None:
-                cursor = cursors[key] = self._store.cursor(self._runs[entry.run].id, step)
-            return _by_name(cursor.seek(step))
-
-        def read(entry: Entry) -> Saved:
-            extra = self.facts_of(entry)
-            writes = self.writes(entry)
-            if any(write.found is not None for write in writes):
-                rows = self._rows[entry.run, entry.namespace]
-                at = bisect_right(rows, entry.step, key=lambda row: row.step)
-                next_one = next((row for row in rows[at : at + 1] if row.parent == entry.id), None)  # or it is damaged
-                channels, _ = shown.joined(state(entry, next_one.step)) if next_one is not None else ({}, {})
-                try:
-                    writes = [replace(write, value=write.given(channels), found=None) for write in writes]
-                except Damaged as error:
-                    raise self._damaged(entry, error) from error
-            host = StepFacts(extra).graph_checkpoint_id
-            return Saved(entry.namespace, entry.id, entry.parent, state(entry, entry.step), extra, writes, host)
-
-        return read
+    def rows(self, entry: Entry) -> tuple[str, list[Entry]]:
+        """The id of the run that a checkpoint is in, and the checkpoints of its namespace there, in order."""
+        return self._runs[entry.run].id, self._rows[entry.run, entry.namespace]
 
     # ---------------------------------------------------------------- writing
 
@@ -249,10 +230,11 @@ class Thread:
             tokens_in=read,
             tokens_out=wrote,
         )
+        state = saved.state
         if parent is not None and parent.run == run and self._is_last(parent):
-            self._shorten(parent, saved.state)
+            state = self._shorten(parent, state)
         self._write_changed()
-        number = self._writer(run).add(step, compared(saved.state))
+        number = self._writer(run).add(step, compared(state))
         self._has_written = True
         entry = Entry(saved.namespace, saved.id, saved.parent, run, number)
         chain.add(entry)
@@ -276,15 +258,16 @@ class Thread:
             after = in_order(merged(before, writes))
             if after != before:
                 self._change_writes(entry, after)
-                self._count_again(entry, after)
+                self._count_again(entry)
             if not namespace and self._is_last(entry):
                 self._stand(entry)
 
-    def _count_again(self, entry: Entry, writes: Sequence[Write]) -> None:
+    def _count_again(self, entry: Entry) -> None:
         """Count tokens of writes that came after the checkpoint that they led to, as LangGraph's threads may do."""
+        given = [] if self._is_last(entry) else self.reader().writes(entry)
         for after in self.entries[entry.namespace].values() if not self._is_last(entry) else ():
             if after.parent == entry.id and after.run == entry.run and self._is_made(after):
-                self._writer(after.run).change_tokens(after.step, *shown.tokens(self._own_writes(writes)))
+                self._writer(after.run).change_tokens(after.step, *shown.tokens(self._own_writes(given)))
 
     def _is_made(self, entry: Entry) -> bool:
         """Whether tasks of the graph made a checkpoint."""
@@ -310,7 +293,8 @@ class Thread:
         entries = [entry for of_namespace in self.entries.values() for entry in of_namespace.values()]
         for entry in sorted(entries, key=lambda entry: (entry.run, entry.step)):
             saved = read(entry)
-            yield entry, replace(saved, state=orjson.loads(orjson.dumps(saved.state)))
+            state = orjson.loads(orjson.dumps(saved.state))
+            yield entry, replace(saved, state=shown.with_written(state, []))
 
     def take_in(self, others: Iterable[Saved], *, are_over: bool = False) -> None:
         """Add checkpoints of another thread, at the times that they name; one transaction.
@@ -391,6 +375,7 @@ class Thread:
         key = entry.run, entry.step
         self._changed[key] = entry
         self._written[key] = writes
+        self.read.writes.forget(key)
 
     def _write_changed(self) -> None:
         """Write what was written on top of checkpoints, each once, however often it has changed."""
@@ -402,17 +387,17 @@ class Thread:
             self._has_written = True
         self._changed.clear()
 
-    def _shorten(self, parent: Entry, state: dict[str, Wire]) -> None:
-        """Leave of the writes that led to a state only where they lie in it."""
+    def _shorten(self, parent: Entry, state: dict[str, Wire]) -> dict[str, Wire]:
+        """Leave of writes only where they lie in the state they led to; give that, with what is in no channel of it."""
         before = self.writes(parent)
-        if any(write.found is None for write in before):
-            channels, _ = shown.joined(state)
-            lengths = {
-                name: len(value) - grown(name, before) for name, value in channels.items() if type(value) is list
-            }
-            after = shortened(before, lengths, channels)
-            if after != before:
-                self._change_writes(parent, after)
+        if all(write.found is not None for write in before):
+            return state
+        channels, _ = shown.joined(state)
+        lengths = {name: len(value) - grown(name, before) for name, value in channels.items() if type(value) is list}
+        after, apart = shortened(before, lengths, channels)
+        if after != before:
+            self._change_writes(parent, after)
+        return shown.with_written(state, apart) if apart else state
 
     def _take_early(self, namespace: str, checkpoint_id: str) -> list[Write]:
         """What was written on top of a checkpoint before that was here."""
@@ -437,10 +422,11 @@ class Thread:
             try:
                 known = self._written[key] = read_writes(StepFacts(self.facts_of(entry)).writes)
             except Damaged as error:
-                raise self._damaged(entry, error) from error
+                raise self.damaged(entry, error) from error
         return known
 
-    def _damaged(self, entry: Entry, error: Damaged) -> Damaged:
+    def damaged(self, entry: Entry, error: Damaged) -> Damaged:
+        """The error that names a checkpoint whose facts are nothing that this class writes."""
         where = f"step {entry.step} of run {self._runs[entry.run].id}"
         return Damaged(f"thread {self.id!r}, checkpoint {entry.id} ({where}): {error.message}", hint=error.hint)
 
@@ -455,7 +441,3 @@ class Thread:
             if not (status == "running" and self._are_over):  # a later one changes that, or `take_in`
                 self._writer(entry.run).set_status(status)
             run.status = status
-
-
-def _by_name(state: Wire) -> dict[str, Wire]:
-    return state if isinstance(state, dict) else {}

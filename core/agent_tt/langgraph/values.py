@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import base64
 import marshal
+import math
 import threading
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain
-from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.serde import types as serde_types
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.codec.plain import is_own_wire, is_plain_dict, is_plain_scalar, is_tree_of_json_types
-from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
+from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
+from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope, is_int64
 from agent_tt.errors import AgentTTError, Damaged
-from agent_tt.history.digest import CONTAINERS
-from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value
-from agent_tt.interop.langgraph.envelopes import opaque, to_wire
+from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
+from agent_tt.interop.langgraph.envelopes import made, opaque, to_wire
+from agent_tt.langgraph.memory import Memory
+from agent_tt.langgraph.messages import EXACT, Chunk, Form, Template, copies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from agent_tt.codec.wire import Wire
@@ -49,145 +47,26 @@ _CODE: Final = "code"
 _DEEPEST: Final = 32
 """Containers around a typed value; what lies deeper is kept as bytes."""
 
-_ROOM: Final = 32 * 1024 * 1024
-"""Bytes of typed values that are remembered, each way."""
-
 _PACK: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 _SET_MARKS: Final = (b"\xa3set", b"\xa9frozenset")
 _CHUNK: Final = 64
 """Messages that are looked at together, at most."""
 _TOGETHER: Final = (64, 8, 1)
 """How many messages are copied together: a list grows at its end, so that most of them are where they were."""
-_EXACT: Final = (
-    ormsgpack.OPT_PASSTHROUGH_BIG_INT
-    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
-    | ormsgpack.OPT_PASSTHROUGH_DATETIME
-    | ormsgpack.OPT_PASSTHROUGH_ENUM
-    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
-    | ormsgpack.OPT_PASSTHROUGH_TUPLE
-    | ormsgpack.OPT_PASSTHROUGH_UUID
-)
-"""Packs what JSON has, and bytes; everything else is refused."""
-
-_FIELDS: Final = attrgetter("__dict__")
-_EXTRAS: Final = attrgetter("__pydantic_extra__")
-
 _MOST_SHOWN: Final = 400
-_CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5}
-
-
-K = TypeVar("K")
-V = TypeVar("V")
+_CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5, "snapshot": 7}
+_MODULE: Final = "langchain_core.messages."
+_MESSAGES: Final = _MODULE.encode()
+_MOST_NAME: Final = 40
+"""Bytes in which a message's module begins."""
+_SNAPSHOT: Final = "langgraph.checkpoint.serde.types:_DeltaSnapshot"
+"""What LangGraph keeps a delta channel's whole value in, now and then."""
+_Snapshot: Final[Any] = getattr(serde_types, "_DeltaSnapshot", None)
+"""That class; None in a LangGraph that has no such channels."""
 
 
 class _TooDeep(Exception):
     """A value lies deeper than it can be kept readable."""
-
-
-class _Form(NamedTuple):
-    """All that messages are written from: their classes, their fields, and what else they have, where one has anything.
-
-    The forms of two lists, each part joined, are that of the lists joined; or of no messages, where one of them has
-    nothing else.
-    """
-
-    kinds: list[type]
-    fields: bytes
-    extras: bytes
-
-    @classmethod
-    def of(cls, messages: list[object]) -> _Form:
-        """That of messages.
-
-        Raises:
-            TypeError, AttributeError: one holds objects, or is no message.
-        """
-        head = 1 if len(messages) < 16 else 3  # it counts the items
-        fields = ormsgpack.packb([*map(_FIELDS, messages)], option=_EXACT)
-        extras: list[object] = [*map(_EXTRAS, messages)]
-        beside = ormsgpack.packb(extras, option=_EXACT)[head:] if any(extras) else b""
-        return cls([*map(type, messages)], fields[head:], beside)
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Messages that follow one another, the form of what they held, and what is kept of them."""
-
-    messages: list[object]
-    form: _Form
-    wires: list[Wire]
-
-    def is_of(self, messages: list[object]) -> bool:
-        """Whether these are the same messages, and hold what they held."""
-        return (
-            len(messages) == len(self.messages)
-            and all(map(is_, messages, self.messages))
-            and _Form.of(messages) == self.form
-        )
-
-    def joined(self, other: _Chunk) -> _Chunk:
-        """The messages of both."""
-        kinds, fields, extras = other.form
-        form = _Form(self.form.kinds + kinds, self.form.fields + fields, self.form.extras + extras)
-        return _Chunk(self.messages + other.messages, form, self.wires + other.wires)
-
-
-@dataclass(frozen=True, slots=True)
-class _Template:
-    """What copies of a message are made of, which share only what cannot be changed.
-
-    Attributes:
-        kind: its class.
-        fields: its fields.
-        makers: gives each of those that can be changed.
-        extra: gives what it has besides fields.
-        names: the fields that were set.
-    """
-
-    kind: type[BaseMessage]
-    fields: dict[str, object]
-    makers: list[tuple[str, Callable[[], object]]]
-    extra: Callable[[], object]
-    names: set[str]
-
-    @classmethod
-    def of(cls, message: object) -> _Template | None:
-        """That of what a serializer made; None of what holds more than plain data, and is made anew each time."""
-        if not isinstance(message, BaseMessage) or message.__pydantic_private__ is not None:
-            return None
-        try:
-            packed = ormsgpack.packb([message.__dict__, message.__pydantic_extra__], option=_EXACT)
-        except TypeError:
-            return None
-        fields, extra = ormsgpack.unpackb(packed)
-        makers = [(name, _maker(value)) for name, value in fields.items() if type(value) in CONTAINERS]
-        return cls(type(message), fields, makers, _maker(extra), message.__pydantic_fields_set__.copy())
-
-
-def _maker(value: Any) -> Callable[[], object]:
-    """What gives a value again and again, each time in new containers."""
-    if value is None or not value:
-        return type(value)
-    parts = value.values() if type(value) is dict else value
-    if CONTAINERS.isdisjoint(map(type, parts)):
-        return value.copy  # type: ignore[no-any-return]  # a dict or list
-    return partial(ormsgpack.unpackb, ormsgpack.packb(value))
-
-
-def _copies(templates: list[_Template]) -> list[object]:
-    made: list[object] = []
-    put = object.__setattr__
-    for template in templates:
-        fields = template.fields.copy()
-        for name, make in template.makers:
-            fields[name] = make()
-        message = template.kind.__new__(template.kind)
-        put(message, "__dict__", fields)
-        put(message, "__pydantic_extra__", template.extra())
-        put(message, "__pydantic_fields_set__", template.names.copy())
-        put(message, "__pydantic_private__", None)
-        made.append(message)
-    return made
 
 
 class _NotPackable(Exception):
@@ -202,10 +81,10 @@ class Values:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._wires: _Memory[tuple[int, bytes], Wire] = _Memory()
-        self._extensions: _Memory[bytes, Extension] = _Memory()
-        self._known: _Memory[int, _Chunk] = _Memory()
-        self._templates: _Memory[bytes, tuple[SerializerProtocol, list[_Template]]] = _Memory()
+        self._wires: Memory[tuple[int, bytes], Wire] = Memory()
+        self._extensions: Memory[bytes, Extension] = Memory()
+        self._known: Memory[int, Chunk] = Memory()
+        self._templates: Memory[bytes, tuple[SerializerProtocol, list[Template]]] = Memory()
 
     def kept(self, serde: SerializerProtocol, value: object) -> tuple[Wire, object]:
         """What is kept of a value, and the value unpacked, as `to_wire` gives them.
@@ -229,7 +108,7 @@ class Values:
 
     def _messages(self, serde: SerializerProtocol, items: list[object]) -> list[Wire] | None:
         """What is kept of a list of messages; None where it holds anything else."""
-        found: list[_Chunk] = []
+        found: list[Chunk] = []
         at = 0
         try:
             while at < len(items):
@@ -239,8 +118,8 @@ class Values:
                     new = items[at : at + room]
                     if not all(isinstance(item, BaseMessage) for item in new):
                         return None
-                    form = _Form.of(new)  # first: what changes meanwhile is then seen to have changed the next time
-                    chunk = _Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
+                    form = Form.of(new)  # first: what changes meanwhile is then seen to have changed the next time
+                    chunk = Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
                     self._known.put(id(new[0]), chunk, len(form.fields))
                 at += len(chunk.messages)
                 if found and len(found[-1].messages) + len(chunk.messages) <= _CHUNK:
@@ -259,11 +138,29 @@ class Values:
             Damaged: no value is kept so.
         """
         with self._lock:
-            if type(wire) is list and wire and type(serde) is JsonPlusSerializer:
-                messages = self._given_messages(serde, wire)
-                if messages is not None:
-                    return messages
+            if type(serde) is JsonPlusSerializer:
+                inside = _in_snapshot(wire) if type(wire) is dict else None
+                held = wire if inside is None else inside[0]
+                if type(held) is list and held:
+                    messages = self._given_messages(serde, held)
+                    if messages is not None:
+                        return messages if inside is None else _Snapshot(messages)
             return self._loaded(serde, wire)
+
+    def given_each(self, serde: SerializerProtocol, wires: list[Wire]) -> list[object]:
+        """The values that were kept as `wires`, the caller's own; lists of messages are made together.
+
+        Raises:
+            Damaged: no value is kept as one of them.
+        """
+        if type(serde) is JsonPlusSerializer and all(type(wire) is list and wire for wire in wires):
+            together: list[Wire] = [*chain.from_iterable(wires)]  # type: ignore[arg-type]  # lists, all of them
+            with self._lock:
+                messages = self._given_messages(serde, together)
+            if messages is not None:
+                left = iter(messages)
+                return [[*islice(left, len(wire))] for wire in wires]  # type: ignore[arg-type]
+        return [self.given(serde, wire) for wire in wires]
 
     def _loaded(self, serde: SerializerProtocol, wire: Wire) -> object:
         try:
@@ -289,19 +186,19 @@ class Values:
 
     def _some_messages(self, serde: SerializerProtocol, wires: list[Wire]) -> list[object] | None:
         try:
-            key = ormsgpack.packb(wires, option=_EXACT)
+            key = ormsgpack.packb(wires, option=EXACT)
         except TypeError:
             return None
         serde_of, templates = self._templates.get(key) or (None, [])
         if serde_of is serde:
-            return _copies(templates)
+            return copies(templates)
         if not all(map(_is_model, wires)):
             return None
         if len(wires) == 1:
             made = [self._loaded(serde, wires[0])]
         else:
             made = [message for wire in wires for message in self._some_messages(serde, [wire]) or ()]
-        templates = [template for message in made if (template := _Template.of(message)) is not None]
+        templates = [template for message in made if (template := Template.of(message)) is not None]
         if len(templates) == len(made):
             self._templates.put(key, (serde, templates), 3 * len(key))
         return made
@@ -362,7 +259,15 @@ class Values:
         key = (extension.code, extension.data)
         wire = self._wires.get(key)
         if wire is None:
-            wire = to_wire(Extension(extension.code, extension.data))
+            wire = _message(extension.data) if extension.code == _CODES["pydantic"] else None
+            if wire is not None:
+                self._extensions.put(marshal.dumps(wire, 2), extension, len(extension.data))  # it is asked for at once
+                self._wires.put(key, wire, len(extension.data))
+                return wire
+            if extension.code == _CODES["snapshot"]:
+                wire = made(_SNAPSHOT, [self._wire(unpack_extension(extension), 0)], {})
+            else:
+                wire = to_wire(Extension(extension.code, extension.data))
             if not self._comes_back(wire, extension):
                 kept = opaque(f"langgraph:msgpack {extension.code}", _shown(wire), "type")
                 wire = _with_bytes(kept, extension.data, **{_CODE: extension.code})
@@ -374,7 +279,7 @@ class Values:
             again = self._pack(wire)
         except (AgentTTError, _NotPackable, RecursionError, ValueError, TypeError, AttributeError):
             return False
-        if again == extension:
+        if (again.code, again.data) == (extension.code, extension.data):
             self._extensions.put(marshal.dumps(wire, 2), again, len(again.data))  # it is asked for at once
             return True
         # A set has no order: its items are kept in one of ours.
@@ -426,8 +331,10 @@ class Values:
         return value if type(value) in (bytes, float, int) else _as_written(value)
 
     def _made(self, wire: dict[str, Wire], payload: list[Wire]) -> Extension:
-        module, _, name = str(wire["class"]).partition(":")
         arguments, keywords = (self._plain(part) for part in payload)
+        if _in_snapshot(wire) is not None and isinstance(arguments, list):
+            return Extension(_CODES["snapshot"], packed(arguments[0]))
+        module, _, name = str(wire["class"]).partition(":")
         method = wire.get("method")
         if keywords:
             return _extension(_CODES["keywords"], [module, name, keywords])
@@ -440,35 +347,67 @@ class Values:
         return _extension(_CODES["many"], [module, name, arguments])
 
 
-class _Memory(Generic[K, V]):
-    """Values by key, as long as there is room; then it begins anew."""
-
-    def __init__(self) -> None:
-        self._values: dict[K, V] = {}
-        self._room = _ROOM
-
-    def get(self, key: K) -> V | None:
-        return self._values.get(key)
-
-    def put(self, key: K, value: V, size: int) -> None:
-        self._room -= size
-        if self._room < 0:
-            self._values.clear()
-            self._room = _ROOM - size
-        self._values[key] = value
-
-
 def _plain_copy(value: object) -> Wire:
     """A dict or list that holds nothing but what JSON has, as new containers; None for everything else."""
     if type(value) is not dict and type(value) is not list:
         return None
     try:
-        blob = ormsgpack.packb(value, option=_EXACT)
+        copy = ormsgpack.unpackb(ormsgpack.packb(value, option=EXACT))
     except TypeError:
         return None
-    copy = ormsgpack.unpackb(blob)
-    is_plain = is_tree_of_json_types(copy, most=len(blob)) and is_own_wire(copy, deepest=_DEEPEST - 1)
-    return copy if is_plain else None
+    return copy if _is_plain(copy, _DEEPEST - 1) else None
+
+
+def _is_plain(value: dict[str, object] | list[object], deepest: int) -> TypeGuard[Wire]:
+    """Whether what was unpacked, with texts for all keys, is its own wire value."""
+    if type(value) is dict and (TYPE in value or VALUE in value):
+        return False
+    for item in value.values() if type(value) is dict else value:
+        kind = type(item)
+        if kind is dict or kind is list:
+            if not (deepest and _is_plain(item, deepest - 1)):  # type: ignore[arg-type]  # it is one of them
+                return False
+        elif kind is int:
+            if not is_int64(item):  # type: ignore[arg-type]
+                return False
+        elif kind is float:
+            if not math.isfinite(item):  # type: ignore[arg-type]
+                return False
+        elif kind is not str and item is not None and kind is not bool:
+            return False
+    return True
+
+
+def _message(data: bytes) -> Wire:
+    """What is kept of a message, as nearly all typed values are; None of what is none, or holds more than plain data.
+
+    It is what `to_wire` gives, in a third of the time.
+    """
+    if _MESSAGES not in data[:_MOST_NAME]:
+        return None
+    try:
+        content = ormsgpack.unpackb(data)
+    except ValueError:  # it holds typed values
+        return None
+    if type(content) is not list or len(content) != 4 or content[3] != "model_validate_json":
+        return None
+    module, name, fields, _ = content
+    if type(module) is not str or type(name) is not str or type(fields) is not dict or not module.startswith(_MODULE):
+        return None
+    if ":" in module or not _is_plain(fields, _DEEPEST - 1) or packed(content) != data:
+        return None
+    names: list[Wire] = [*sorted(fields)]
+    return {TYPE: "pydantic", "class": f"{module}:{name}", "set": names, "extra": None, "private": None, VALUE: fields}
+
+
+def _in_snapshot(wire: dict[str, Wire]) -> list[Wire] | None:
+    """The one value in what a snapshot of a delta channel is kept as; None if it is none."""
+    payload = wire.get(VALUE)
+    if _Snapshot is None or wire.get("class") != _SNAPSHOT or wire.get(TYPE) != "made" or not isinstance(payload, list):
+        return None
+    if len(payload) != 2 or payload[1] != {} or not isinstance(payload[0], list) or len(payload[0]) != 1:
+        return None
+    return payload[0]
 
 
 def compared(state: dict[str, Wire]) -> Encoded:

@@ -4,7 +4,8 @@ What a task wrote is `[task, path, [number, channel, value], …]`. Most values 
 checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
 `[number, channel, null, place, changes]`: `place` is `[]` for all of the channel, `[n]` for an item of a list,
 `[n, m]` for a part of one; `changes`, absent where there are none, is what turns that part of the state into the value
-(a message that had no id yet), as operations of a state's history.
+(a message that had no id yet), as operations of a state's history. A long value that is in no channel goes into that
+state all the same, where it is compressed, beside the channels: its place is `["written", n]`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import orjson
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import apply
+from agent_tt.model.kinds import LANGGRAPH_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Write", "grown", "in_order", "kept_writes", "merged", "read_writes", "shortened"]
 
 _HINT: Final = "`agent-tt verify` says what else is damaged. Fork from an earlier checkpoint, or delete the thread."
+_APART: Final = "written"
 _SHORT: Final = 96
 """Bytes of JSON up to which a value stays where it is."""
 
@@ -60,7 +63,10 @@ class Write:
         return [*kept, list(place), *([changes] if changes else [])]
 
     def given(self, state: Mapping[str, Wire]) -> Wire:
-        """The value that was written, by the state of the next checkpoint; the caller's own, where it lay there.
+        """The value that was written; the caller's own, where it lay in the state of the next checkpoint.
+
+        Args:
+            state: of that, what `shown.where_writes_lie` gives.
 
         Raises:
             Damaged: it does not lie there.
@@ -69,9 +75,10 @@ class Write:
             return self.value
         with _named_damage():
             items, changes = self.found
-            part = state[self.channel]
-            if items and isinstance(part, list):
-                first, *last = items
+            is_apart = items[:1] == [_APART]
+            part = state[LANGGRAPH_KEY if is_apart else self.channel]
+            if is_apart or (items and isinstance(part, list)):
+                first, *last = items[1:] if is_apart else items
                 part = part[first : last[0]] if last else part[first]  # type: ignore[index]  # whole numbers
             return apply(orjson.loads(orjson.dumps(part)), changes)  # type: ignore[arg-type]  # operations
 
@@ -124,21 +131,24 @@ def merged(kept: Sequence[Write], new: Iterable[Write]) -> list[Write]:
     return list(known.values())
 
 
-def shortened(writes: Iterable[Write], lengths: Mapping[str, int], state: Mapping[str, Wire]) -> list[Write]:
-    """Writes whose values are found in the next state, with their places.
+def shortened(
+    writes: Iterable[Write], lengths: Mapping[str, int], state: Mapping[str, Wire]
+) -> tuple[list[Write], list[Wire]]:
+    """Writes with the places of their values in the next state; and long values that are in no channel of it.
 
     Args:
         writes: in the order in which LangGraph applies them.
         lengths: how many items the channels that are lists had before.
-        state: the next state.
+        state: the channels of the next state.
     """
     taken = dict(lengths)
-    return [_shortened(write, taken, state) for write in writes]
+    apart: list[Wire] = []
+    return [_shortened(write, taken, state, apart) for write in writes], apart
 
 
-def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -> Write:
+def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire], apart: list[Wire]) -> Write:
     now = state.get(write.channel)
-    if write.number < 0 or write.found is not None or now is None:
+    if write.number < 0 or write.found is not None:
         return write
     size = len(orjson.dumps(write.value))
     part: Wire = now
@@ -155,7 +165,8 @@ def _shortened(write: Write, taken: dict[str, int], state: Mapping[str, Wire]) -
         return write
     changes = [] if _are_same(part, write.value) else diff(part, write.value)
     if len(orjson.dumps(changes)) * 2 > size:
-        return write
+        place, changes = [_APART, len(apart)], []
+        apart.append(write.value)
     return replace(write, value=None, found=(place, changes))  # type: ignore[arg-type]  # operations are wire values
 
 

@@ -36,6 +36,7 @@ class ImportedWriter(ThreadWriter):
     """The open end of a run that is imported."""
 
     _admit = staticmethod(ingest_filter.admit)
+    _keeps = False
 
 
 @dataclass(frozen=True, slots=True)

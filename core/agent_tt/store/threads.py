@@ -89,6 +89,7 @@ class ThreadWriter(SqliteRunWriter):
     """
 
     _admit: Admit | None = None
+    _keeps = True
     _last: int | None = None
     """The number of the last step, None where it has to be asked for."""
     _row: Sequence[SqlValue] | None = None

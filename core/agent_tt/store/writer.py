@@ -52,6 +52,8 @@ class SqliteRunWriter:
     """The open end of one run. Safe to use from several threads; their commits follow one another."""
 
     _admit: Admit | None = staticmethod(ingest_filter.admit)
+    _keeps = False
+    """Whether the states that it is given are wire values that nobody changes."""
 
     def __init__(
         self,
@@ -223,7 +225,9 @@ class SqliteRunWriter:
 
     def start_track(self, tx: Transaction, state: object) -> None:
         """Write checkpoint 0 of a new run, in the transaction of the run's row."""
-        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=self._admit)
+        writer = TrackWriter(
+            *(self._log, create_track(tx, self._run, "main"), self._trainer), admit=self._admit, keeps=self._keeps
+        )
         writer.store(tx, writer.compare(state))
         self._tracks["main"] = writer
 
@@ -267,7 +271,9 @@ class SqliteRunWriter:
             if number is None:
                 with self._database.transaction() as tx:
                     number = self._new_track(tx, ingest_filter.admit_text(name))
-            writer = self._tracks[name] = TrackWriter.resume(self._log, number, self._trainer, admit=self._admit)
+            writer = self._tracks[name] = TrackWriter.resume(
+                self._log, number, self._trainer, admit=self._admit, keeps=self._keeps
+            )
         return writer
 
     def _track_number(self, name: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
@@ -64,13 +65,13 @@ def can_lie_in_a_file(value: Any) -> bool:
     return True
 
 
-def change(path: Path, writes: list[Any]) -> None:
-    """Store other facts of the first checkpoint, as a program of another version might."""
+def change(path: Path, writes: list[Any], number: int = 1) -> None:
+    """Store other facts of a checkpoint, as a program of another version might."""
     with Checkpointer(path) as saver:
         store = saver._threads.store
         (run,) = store.runs()
-        (step,) = store.steps(run.id, 1, 2)
-        store.write_run(run.id).change_extra(1, {**step.extra, "writes": writes})
+        (step,) = store.steps(run.id, number, number + 1)
+        store.write_run(run.id).change_extra(number, {**step.extra, "writes": writes})
 
 
 @given(changed=TASKS)
@@ -149,6 +150,21 @@ def test_no_checkpoint_has_a_false_parent_after_one_that_is_damaged(tmp_path: Pa
         assert (latest.parent_config, latest.metadata["step"]) == (configs[5], 4)
 
 
+def test_what_comes_before_a_damaged_checkpoint_is_listed_and_then_it_is_named(tmp_path: Path):
+    config: Any = {"configurable": {"thread_id": "desk", "checkpoint_ns": ""}}
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        for number in range(30):
+            config = saver.put(config, empty_checkpoint(), {"source": "loop", "step": number - 1, "parents": {}}, {})
+            saver.put_writes(config, [("answer", "a long answer " * 20)], "task", "~__pregel_pull, node")
+    change(tmp_path / "runs.db", [["task", "~__pregel_pull, node", [0, "answer", None, [0, 1], ["gone"]]]], 20)
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        listed = saver.list({"configurable": {"thread_id": "desk"}})
+        assert [next(listed).metadata["step"] for _ in range(10)] == list(range(28, 18, -1))
+        assert gc.isenabled(), "Python's collector rests only while checkpoints are read"
+        with pytest.raises(Damaged, match="step 20 of run"):
+            next(listed)
+
+
 def test_checkpoints_of_all_threads_are_listed_in_order_and_only_as_many_as_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -165,7 +181,7 @@ def test_checkpoints_of_all_threads_are_listed_in_order_and_only_as_many_as_are_
         monkeypatch.setattr(saver._threads, "use", lambda name: used.append(name) or use(name))
         newest = list(saver.list(None, limit=3))
         assert [found.config["configurable"]["checkpoint_id"] for found in newest] == ids[:-4:-1]
-        assert len(set(used)) == 4  # the one after the last is looked for, and not read
+        assert len(set(used)) == 3  # nothing is looked for after the last
         before: Any = {"configurable": {"thread_id": "t", "checkpoint_id": ids[100]}}
         assert [found.checkpoint["id"] for found in saver.list(None, before=before)] == ids[99::-1]
         assert [found.checkpoint["id"] for found in saver.list(None)] == ids[::-1]

@@ -69,6 +69,58 @@ def test_tokens_are_counted_where_writes_come_after_the_checkpoint_that_they_led
         assert source.verify() == []
 
 
+def test_tokens_of_writes_that_came_before_and_after_their_checkpoint_are_added_up(tmp_path: Path):
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    said = "an answer of many words, " * 9
+    first, second = (
+        AIMessage(said, id=name, usage_metadata={"input_tokens": 11, "output_tokens": 7, "total_tokens": 18})
+        for name in "ab"
+    )
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        before = saver.put(config, empty_checkpoint(), {"source": "input", "step": -1, "parents": {}}, {})
+        saver.put_writes(before, [("messages", [first]), ("log", [first])], "one", "~__pregel_pull, agent")
+        after = {**empty_checkpoint(), "channel_values": {"messages": [first]}}
+        last = saver.put(before, after, {"source": "loop", "step": 0, "parents": {}}, {})
+        saver.put_writes(before, [("messages", [second])], "two", "~__pregel_pull, other")
+        saver.put(last, empty_checkpoint(), {"source": "loop", "step": 1, "parents": {}}, {})
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        steps = source.steps(source.runs()[0].id)
+        assert [(step.tokens_in, step.tokens_out) for step in steps] == [(None, None), (33, 21), (None, None)]
+        assert source.verify() == []
+
+
+def test_what_tasks_wrote_to_no_channel_of_the_state_is_kept_beside_it(tmp_path: Path):
+    said = [AIMessage(f"an answer of many words, number {number} " * 9, id=str(number)) for number in range(40)]
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        for number, message in enumerate(said):
+            metadata: Any = {"source": "loop", "step": number - 1, "parents": {}}
+            config = saver.put(config, empty_checkpoint(), metadata, {"log": number})
+            writes = [("log", [message]), ("branch:to:x", None), ("note", f"a note of many words {number} " * 9)]
+            saver.put_writes(config, writes, f"task {number}", "~__pregel_pull, node")
+        expected = saver.get_delta_channel_history(config=config, channels=["log"])
+    assert [value for _, _, value in expected["log"]["writes"]] == [[message] for message in said[:-1]]
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        (run,) = source.runs()
+        state: Any = source.state(run.id, 40)
+        assert list(state) == ["__langgraph__"]
+        held = state["__langgraph__"]["written"]
+        assert (held[0][0]["$v"]["id"], held[1][:6]) == ("38", "a note")
+        assert max(len(str(step.extra)) for step in source.steps(run.id)[:-1]) < 700
+        assert source.verify() == []
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        assert saver.get_delta_channel_history(config=config, channels=["log"]) == expected
+        found = list(saver.list(None))
+        assert "written" not in found[0].checkpoint
+        assert [one.pending_writes[0][2] for one in found if one.pending_writes] == [[one] for one in said[::-1]]
+        saver.copy_thread("t", "copy")
+        copied = [one.pending_writes for one in saver.list({"configurable": {"thread_id": "copy"}})]
+        assert copied == [one.pending_writes for one in found]
+        saver.delete_for_runs(["no run"])
+        saver.prune(["t"])
+        assert [one.pending_writes for one in saver.list({"configurable": {"thread_id": "t"}})] == copied[:1]
+
+
 def test_branches_are_forks_and_a_thread_that_asks_is_interrupted(tmp_path: Path):
     with Checkpointer(tmp_path / "runs.db") as saver:
         graphs.forks(saver)

@@ -20,11 +20,15 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Command, Interrupt, Send
 from pydantic import BaseModel
 
+from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import envelope_type
-from agent_tt.langgraph.values import Values
+from agent_tt.interop.langgraph.decode import Extension, read_value
+from agent_tt.interop.langgraph.envelopes import to_wire
+from agent_tt.langgraph.values import Values, _message
 
 SERDE = JsonPlusSerializer()
 
@@ -218,3 +222,48 @@ def test_long_lists_of_messages_are_given_as_the_serializer_gives_them_whatever_
             one.additional_kwargs.clear()
             one.__pydantic_fields_set__.clear()
     assert SERDE.dumps_typed(values.given(SERDE, wire)) == SERDE.dumps_typed(messages)
+
+
+def test_a_snapshot_of_a_delta_channel_can_be_read_and_comes_back():
+    values = Values()
+    for held in (MESSAGES[:2], MESSAGES, [], [1, "x"], {"a": 1}, None):
+        wire, _ = values.kept(SERDE, _DeltaSnapshot(held))
+        assert envelope_type(wire) == "made"
+        assert "opaque" not in str(wire) or held is MESSAGES  # an array is in its last message
+        assert Values().to_typed(wire) == SERDE.dumps_typed(_DeltaSnapshot(held))
+        first, second = values.given(SERDE, wire), values.given(SERDE, wire)
+        assert type(first) is _DeltaSnapshot
+        assert repr(first) == repr(second) == repr(SERDE.loads_typed(SERDE.dumps_typed(_DeltaSnapshot(held))))
+        assert first.value is None or first.value is not second.value  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *MESSAGES,
+        AIMessage([{"type": "text", "text": "é", "more": [1, 2.5, None, True, -0.0, {"deep": [[]]}]}], name="n"),
+        HumanMessage("x", additional_kwargs={"$v": 1}),
+        HumanMessage("x", additional_kwargs={"$type": "set"}),
+        HumanMessage("x", additional_kwargs={"of": {1: 2}}),
+        HumanMessage("x", additional_kwargs={"of": b"bytes"}),
+        HumanMessage("x", additional_kwargs={"of": 2**63}),
+        HumanMessage("x", additional_kwargs={"of": float("nan")}),
+        HumanMessage("x", additional_kwargs={"of": {1, 2}}),
+    ],
+)
+def test_a_message_is_kept_as_any_other_typed_value_would_be(message: Any):
+    extension = read_value(*SERDE.dumps_typed(message))
+    assert isinstance(extension, Extension)
+    found = _message(extension.data)
+    assert found is None or tlv(found) == tlv(to_wire(extension))
+    wire, _ = Values().kept(SERDE, message)
+    assert Values().to_typed(wire) == SERDE.dumps_typed(message)
+
+
+def test_values_that_are_given_together_are_those_that_are_given_one_by_one():
+    values = Values()
+    lists = [MESSAGES[:1], MESSAGES[:2], MESSAGES[1:2], MESSAGES[:2]]
+    for kept in (lists, [*lists, 1, None], [*lists, []], [[1], [2, {"a": 3}]]):
+        wires = [values.kept(SERDE, value)[0] for value in kept]
+        together = values.given_each(SERDE, wires)
+        assert repr(together) == repr([values.given(SERDE, wire) for wire in wires])

@@ -53,9 +53,11 @@ class MemoryLog:
         rows: rows after which a keyframe follows.
         weight: bytes of rows after which one does.
         backend: keeps the rows, and writes them by its `tx`; the tables of a store where none is given.
+        keeps: whether the states are wire values that nobody changes.
     """
 
-    def __init__(self, *, rows: int = 128, weight: int = 1 << 40, backend: Any = None) -> None:
+    def __init__(self, *, rows: int = 128, weight: int = 1 << 40, backend: Any = None, keeps: bool = False) -> None:
+        self._keeps = keeps
         self.rows = MemoryRows() if backend is None else backend
         self.tx = self.rows.tx
         self.log = StateLog(self.rows)
@@ -77,7 +79,7 @@ class MemoryLog:
     def begin(self, state: Any) -> TrackWriter:
         """A new track with its first checkpoint."""
         track = create_track(self.tx, self._next_run(), "main")
-        writer = TrackWriter(self.log, track, self.trainer, self.policy())
+        writer = TrackWriter(self.log, track, self.trainer, self.policy(), keeps=self._keeps)
         self.step(writer, state)
         return writer
 
@@ -94,7 +96,7 @@ class MemoryLog:
         return self._runs
 
     def resume(self, track: int) -> TrackWriter:
-        return TrackWriter.resume(self.fresh(), track, self.trainer, self.policy())
+        return TrackWriter.resume(self.fresh(), track, self.trainer, self.policy(), keeps=self._keeps)
 
     def track_of(self, states: Iterable[Any]) -> int:
         """A track with these checkpoints, none of them in the index yet."""

@@ -14,8 +14,8 @@ from tests.core.reference_digest import reference_digest
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import CorruptDelta
+from agent_tt.history.changes import tallies
 from agent_tt.history.changes.diff import diff
-from agent_tt.history.log import incremental_digest
 from agent_tt.history.log.incremental_digest import TalliedState
 from agent_tt.history.log.log import RowOps
 from agent_tt.history.payloads.damage import placeholder
@@ -141,8 +141,8 @@ def test_only_what_changed_is_hashed_again(monkeypatch: pytest.MonkeyPatch, op: 
     seen: list[Any] = [["s", place, [[n]]] for place in places for n in range(6)]  # what was changed before is known
     state = rolled([["s", [], copy.deepcopy(BIG)]], *([each] for each in seen))
     hashed: list[Any] = []
-    whole = incremental_digest.token
-    monkeypatch.setattr(incremental_digest, "token", lambda wire: hashed.append(wire) or whole(wire))  # type: ignore[func-returns-value]
+    whole = tallies.token
+    monkeypatch.setattr(tallies, "token", lambda wire: hashed.append(wire) or whole(wire))  # type: ignore[func-returns-value]
     state.apply(RowOps(9, [copy.deepcopy(op)]))
     assert state.digest == reference_digest(state.value)
     assert len(str(hashed)) < 200

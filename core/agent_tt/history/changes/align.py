@@ -40,7 +40,7 @@ def changed_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
     old_rest, new_rest = old[front : len(old) - back], new[front : len(new) - back]
     if not old_rest and not new_rest:
         return []
-    if not old_rest or not new_rest:
+    if not old_rest or not new_rest or len(old_rest) == len(new_rest) == 1:
         kept = []
     elif len(old_rest) <= LCS_LIMIT and len(new_rest) <= LCS_LIMIT:
         kept = common_subsequence(old_rest, new_rest)

@@ -6,6 +6,7 @@ moved is still looked into if half of its entries are equal, else it is given as
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.carried import leading
@@ -47,6 +48,8 @@ def same(old: object, new: object) -> bool:
     """Whether two wire values are the same by type, sign of zero and order of keys."""
     if type(old) is not type(new) or old != new:
         return False
+    if type(old) is list and all(map(is_, old, new)):  # type: ignore[call-overload]  # two lists of one length
+        return True
     return type(old) in _EXACT_BY_EQUALITY or tlv(old) == tlv(new)
 
 
@@ -63,6 +66,9 @@ def diff_into(old: Wire, new: Wire, path: Path, ops: list[Op]) -> None:
             return
     elif type(old) is list and type(new) is list:
         start = leading(old, new)
+        if start == len(old):
+            ops.append(["a", list(path), start, new[start:]])
+            return
         old, new = old[start:], new[start:]
         list_diff_into(list(map(tlv, old)), list(map(tlv, new)), old.__getitem__, new, path, ops, start)
         return
@@ -140,14 +146,15 @@ def _alike(old: Wire, new: Wire) -> bool:
 
 
 def _dict_diff_into(old: dict[str, Wire], new: dict[str, Wire], path: Path, ops: list[Op]) -> None:
-    ops.extend(["d", [*path, key]] for key in old if key not in new)
+    if not old.keys() <= new.keys():
+        ops.extend(["d", [*path, key]] for key in old if key not in new)
     for key, value in new.items():
         if key not in old:
             ops.append(["s", [*path, key], value])
         elif old[key] is not value:  # of the very same object nothing has to be said
             diff_into(old[key], value, (*path, key), ops)
-    keys = list[Wire](new)
-    if keys != list(old) and keys != [key for key in old if key in new] + [key for key in new if key not in old]:
+    keys: list[Wire] = [*new]
+    if keys != [*old] and keys != [key for key in old if key in new] + [key for key in new if key not in old]:
         ops.append(["o", list(path), keys])
 
 

@@ -29,6 +29,8 @@ __all__ = ["MAX_TOUCHES", "Op", "Touch", "apply", "op_path", "touches", "trace"]
 
 Op: TypeAlias = "list[Wire]"
 
+_TEXT: Final = frozenset({str})
+
 MAX_TOUCHES: Final = 256
 """Most paths that one step may put into the index of changes."""
 
@@ -176,6 +178,8 @@ def _child(parent: Wire, step: str | int, op: Op) -> Wire:
 def _path(steps: Wire, op: Op) -> Path:
     if type(steps) is not list:
         _corrupt(op, "its path is not a list")
+    if _TEXT.issuperset(map(type, steps)):
+        return tuple(steps)  # type: ignore[arg-type]  # texts, all of them
     path: list[str | int] = []
     for step in steps:
         if type(step) is str or (type(step) is int and step >= 0):
@@ -257,7 +261,7 @@ def touches(ops: Sequence[Op]) -> dict[Path, Touch]:
         code, own = op[0], op_path(op)
         for wire_path in (own, _path(op[2], op)) if code == "m" else (own,):
             path = wire_path if VALUE not in wire_path else tuple(step for step in wire_path if step != VALUE)
-            for depth in reversed(range(len(path))):
+            for depth in range(len(path) - 1, -1, -1):
                 above = path[:depth]
                 if above in found:
                     break  # and with it all that is above it

@@ -10,6 +10,7 @@ from agent_tt.errors import Damaged
 from agent_tt.history.changes.append_only import Births
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.kept_values import KeptValues
 from agent_tt.history.digest import chain, digest
 from agent_tt.history.log import keyframes
 from agent_tt.history.log.index import BLOCK, PendingMarks
@@ -71,7 +72,16 @@ class _BlobSink:
 
 
 class TrackWriter:
-    """The open end of one track. After an error in `compare` or `store` it must be thrown away and resumed."""
+    """The open end of one track. After an error in `compare` or `store` it must be thrown away and resumed.
+
+    Args:
+        log: the log.
+        track: the track, which has no checkpoint yet.
+        trainer: gives the dictionary.
+        policy: says when a keyframe is due.
+        admit: gives what may be kept of a part of a state; None for all of it.
+        keeps: whether states are wire values that nobody changes, and all of them may be kept.
+    """
 
     def __init__(
         self,
@@ -81,11 +91,12 @@ class TrackWriter:
         policy: KeyframePolicy | None = None,
         *,
         admit: Admit | None = None,
+        keeps: bool = False,
     ) -> None:
         self._log = log
         self._trainer = trainer
         self._policy = policy or KeyframePolicy()
-        self._shadow = Shadow(admit)
+        self._shadow: Shadow | KeptValues = KeptValues() if keeps else Shadow(admit)
         self._marks = PendingMarks()
         self._chain = b""
         self.track = track
@@ -100,13 +111,14 @@ class TrackWriter:
         policy: KeyframePolicy | None = None,
         *,
         admit: Admit | None = None,
+        keeps: bool = False,
     ) -> TrackWriter:
-        """Continue a track where the file says it ends.
+        """Continue a track where the file says it ends; the arguments are those of the class.
 
         Raises:
             Damaged: its last checkpoint cannot be read in full.
         """
-        self = cls(log, track, trainer, policy, admit=admit)
+        self = cls(log, track, trainer, policy, admit=admit, keeps=keeps)
         seq = log.last_seq(track)
         if seq is None:
             return self
@@ -116,7 +128,10 @@ class TrackWriter:
         self.seq = seq
         self._chain = log.head(track, seq).chain
         births = self._recount(seq)
-        self._shadow = Shadow.from_wire(state.value, births.known(), admit)
+        if keeps:
+            self._shadow = KeptValues.from_wire(state.value, births.known())
+        else:
+            self._shadow = Shadow.from_wire(state.value, births.known(), admit)
         self._policy.last_size = self._shadow.weight()
         first = log.segments(track, seq)[-1].first
         for row in log.operations(track, max(first, log.indexed_to(track) + 1), seq):

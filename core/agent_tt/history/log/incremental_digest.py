@@ -1,7 +1,6 @@
 """The digest of a state kept up to date as operations are applied: it costs what they change, not what there is.
 
-Beside the state stands a tree of tallies: the tokens of a container's entries, of which its own token is made. A tally
-is made when an operation first reaches into its container; a container that is hashed in one piece has none.
+A tally is made when an operation first reaches into its container.
 """
 
 from __future__ import annotations
@@ -12,23 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from agent_tt.codec.paths import get
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.changes.ops import apply, op_path
-from agent_tt.history.digest import (
-    DIGEST_SIZE,
-    entry_token,
-    is_hashed_whole,
-    list_token,
-    polynomial,
-    replaced,
-    sum_token,
-    token,
-)
+from agent_tt.history.changes.tallies import DictTally, ListTally, token_of
+from agent_tt.history.digest import DIGEST_SIZE, is_hashed_whole, token
 from agent_tt.history.log.states import RollingState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
+    from agent_tt.history.changes.tallies import Tally
     from agent_tt.history.log.log import RowOps
 
 __all__ = ["TalliedState"]
@@ -41,7 +31,7 @@ class TalliedState(RollingState):
 
     def __init__(self) -> None:
         super().__init__()
-        self._root: _Tally | None = None
+        self._root: Tally | None = None
         self._token = token(None)
 
     @property
@@ -62,7 +52,7 @@ class TalliedState(RollingState):
             for op in row.ops:
                 self.value = apply(self.value, [op])
                 self._follow(op)
-            self._token = _token(self.value, self._root)
+            self._token = token_of(self.value, self._root)
         except RecursionError as error:
             raise CorruptDelta("the state is nested too deeply to be one that was recorded") from error
 
@@ -117,102 +107,19 @@ class _Splice:
 _Change: TypeAlias = _Setting | _Removal | _Splice
 
 
-class _DictTally:
-    """The tokens of a dict's entries.
-
-    Attributes:
-        below: tallies of containers in it, by key.
-    """
-
-    __slots__ = ("_entries", "_total", "below")
-
-    def __init__(self, wire: dict[str, Wire]) -> None:
-        self.below: dict[str | int, _Tally] = {}
-        self._entries: dict[str, int] = {}
-        self._total = 0
-        for key, value in wire.items():
-            self.set(key, value, None)
-
-    def token(self) -> int:
-        return sum_token(len(self._entries), self._total)
-
-    def set(self, step: str | int, value: Wire, tally: _Tally | None) -> None:
-        key = cast("str", step)
-        self.remove(key)
-        if tally is not None:
-            self.below[key] = tally
-        self._entries[key] = entry_token(key, _token(value, tally))
-        self._total += self._entries[key]
-
-    def remove(self, key: str) -> None:
-        self._total -= self._entries.pop(key, 0)
-        self.below.pop(key, None)
-
-
-class _ListTally:
-    """The tokens of a list's elements.
-
-    Attributes:
-        below: tallies of containers in it, by position.
-    """
-
-    __slots__ = ("_polynomial", "_tokens", "below")
-
-    def __init__(self, wire: list[Wire]) -> None:
-        self.below: dict[str | int, _Tally] = {}
-        self._tokens = [token(item) for item in wire]
-        self._polynomial = polynomial(0, self._tokens)
-
-    def token(self) -> int:
-        return list_token(len(self._tokens), self._polynomial)
-
-    def set(self, step: str | int, value: Wire, tally: _Tally | None) -> None:
-        position = cast("int", step)
-        self._replace(position, 1, [_token(value, tally)])
-        self.below.pop(position, None)
-        if tally is not None:
-            self.below[position] = tally
-
-    def splice(self, start: int, removed: int, items: Sequence[Wire]) -> None:
-        self._replace(start, removed, [token(item) for item in items])
-        end, shift = start + removed, len(items) - removed
-        self.below = {
-            position if position < start else position + shift: tally
-            for position, tally in cast("dict[int, _Tally]", self.below).items()
-            if not start <= position < end
-        }
-
-    def _replace(self, start: int, removed: int, added: list[int]) -> None:
-        before, end = self._tokens, start + removed
-        if start == len(before):
-            self._polynomial = polynomial(self._polynomial, added)
-        elif start == 0 or removed == len(added):
-            self._polynomial = replaced(self._polynomial, before[start:end], added, len(before) - end)
-        else:
-            self._polynomial = polynomial(polynomial(polynomial(0, before[:start]), added), before[end:])
-        before[start:end] = added
-
-
-_Tally: TypeAlias = _DictTally | _ListTally
-
-
-def _token(value: Wire, tally: _Tally | None) -> int:
-    return token(value) if tally is None else tally.token()
-
-
-def _changed(tally: _Tally | None, value: Wire, path: Path, change: _Change) -> _Tally | None:
+def _changed(tally: Tally | None, value: Wire, path: Path, change: _Change) -> Tally | None:
     """The tally of a container after a change at `path` in it; `value` is the container as it is now."""
     if not isinstance(value, dict | list) or is_hashed_whole(value):
         return None
     if tally is None:
-        return _DictTally(value) if isinstance(value, dict) else _ListTally(value)
+        return DictTally(value) if isinstance(value, dict) else ListTally(value)
     if path:
         child = get(value, path[:1])
         tally.set(path[0], child, _changed(tally.below.get(path[0]), child, path[1:], change))
     elif isinstance(change, _Setting):
         tally.set(change.step, change.value, None)
-    elif isinstance(change, _Removal) and isinstance(tally, _DictTally):
+    elif isinstance(change, _Removal) and isinstance(tally, DictTally):
         tally.remove(change.key)
-    elif isinstance(change, _Splice) and isinstance(tally, _ListTally):
+    elif isinstance(change, _Splice) and isinstance(tally, ListTally):
         tally.splice(change.start, change.removed, change.items)
     return tally
