@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.comparing.runs.divergence import reasons_to_part
 from agent_tt.comparing.runs.divergence_reason import Reason, differences
 from agent_tt.comparing.runs.lane_ends import lane_ends
@@ -13,7 +14,6 @@ from agent_tt.comparing.runs.pairing import find_moved, pair_moves
 from agent_tt.comparing.runs.rejoining import changes_between, rejoin_lanes, rejoin_runs
 from agent_tt.comparing.runs.rows import LanePair, Lanes, Row, RowKind, lane_pairs, mark_pending
 from agent_tt.comparing.runs.run_view import RunView
-from agent_tt.comparing.sequences.collector import collector_paused
 from agent_tt.comparing.steps.outcome import Difference, difference_of
 
 if TYPE_CHECKING:

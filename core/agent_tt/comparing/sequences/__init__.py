@@ -8,5 +8,4 @@
 | `tokens` | what a word of a text is |
 | `similarity` | how much two items have in common, to know one again after an edit |
 | `items` | all of it together: items that stayed, moved, were edited |
-| `collector` | pauses the collector of cycles while very many objects are made |
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.wire import envelope_type
-from agent_tt.comparing.sequences.collector import collector_paused
 from agent_tt.comparing.sequences.items import match_items
 from agent_tt.comparing.values.states import compare_states, entries_of, renamed_keys
 from agent_tt.errors import CorruptDelta

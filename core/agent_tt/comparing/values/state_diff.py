@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path
-from agent_tt.comparing.sequences.collector import collector_paused
 from agent_tt.comparing.values.masking import set_back
 from agent_tt.comparing.values.states import Change, compare_states
 from agent_tt.errors import CorruptDelta

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.comparing.sequences.anchors import once_in_both
-from agent_tt.comparing.sequences.collector import collector_paused
 from agent_tt.comparing.sequences.items import Matching, match_items, match_members
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.changes.diff import same

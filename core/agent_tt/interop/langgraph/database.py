@@ -120,9 +120,9 @@ class Database(ABC):
         """
         return {}
 
-    def sift(self, sieve: Sieve) -> bool:  # noqa: ARG002  # of what overrides it
-        """Have a sieve take in all values; whether that was done, and is no slower than reading them one by one."""
-        return False
+    @abstractmethod
+    def sift(self, sieve: Sieve) -> None:
+        """Have a sieve take in all values."""
 
     @abstractmethod
     def space(self, report: Callable[[int, int], None]) -> Space:
