@@ -85,6 +85,11 @@ class DatabaseFile:
                 self._version += 1
             return self._version
 
+    def size(self) -> int:
+        """How many bytes the file and its write-ahead log take."""
+        main, log, _ = self._stamps()
+        return main[0] + log[0]
+
     def fingerprint(self) -> str | None:
         """What the file and its logs look like, in every process; None if they were changed a moment ago.
 

@@ -97,6 +97,10 @@ class Database(ABC):
     def version(self) -> int:
         """A number that differs after somebody changed the database; cheap enough to ask ten times a second."""
 
+    def size(self) -> int:
+        """How many bytes it takes, as far as that is told at once: 0 where it is not."""
+        return 0
+
     def fingerprint(self) -> str | None:
         """What it looks like from outside, equal in every process until it changes; None where that is unknown."""
         return None

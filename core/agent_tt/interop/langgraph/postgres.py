@@ -49,11 +49,10 @@ _WRITES: Final = frozenset({"thread_id", "checkpoint_ns", "checkpoint_id", "task
 _EMPTY: Final = "empty"
 """The type of a value that a channel no longer has."""
 
-_SHOWN: Final = (
-    "CASE jsonb_typeof(checkpoint) WHEN 'object' THEN jsonb_build_object('versions_seen', checkpoint -> 'versions_seen',"
-    " 'pending_sends', checkpoint -> 'pending_sends', 'channel_values', CASE jsonb_typeof(checkpoint -> 'channel_values')"
-    " WHEN 'object' THEN checkpoint -> 'channel_values' ELSE '{}' END) ELSE checkpoint END"
-)
+_SHOWN: Final = """CASE jsonb_typeof(checkpoint) WHEN 'object' THEN jsonb_build_object(
+  'versions_seen', checkpoint -> 'versions_seen', 'pending_sends', checkpoint -> 'pending_sends', 'channel_values',
+  CASE jsonb_typeof(checkpoint -> 'channel_values') WHEN 'object' THEN checkpoint -> 'channel_values' ELSE '{}' END
+) ELSE checkpoint END"""
 """SQL for what of a checkpoint a sieve looks at; values may all lie beside it."""
 
 _AT_ONCE: Final = 5_000

@@ -48,7 +48,8 @@ _ROWS_KEPT: Final = 200_000
 """Rows of layouts: those of 20,000 short threads are made once, whoever lists, searches or imports them."""
 
 _FEWEST_SIFTED: Final = 5_000
-"""Checkpoints from which on it is sifted which runs may hold a word: fewer are read as fast."""
+_LEAST_SIFTED: Final = 4 * 1024 * 1024
+"""Checkpoints, or bytes, from which on it is sifted which runs may hold a word: fewer are indexed as fast."""
 
 _ANCHORED_KEPT: Final = 64
 _CHANGES_KEPT: Final = 512
@@ -240,11 +241,12 @@ class LangGraphSource(RunSource):
             self._held.contents = before
 
     def may_hold(self, needed: Iterable[Needed], cancelled: Callable[[], bool] = lambda: False) -> list[str] | None:
-        """List the runs that may have texts with what is needed; None in a database of few checkpoints."""
-        with self.one_moment():
+        """List the runs that may have texts with what is needed; None in a small database."""
+        with self.one_moment(), collector_paused():
             branches = self._contents().branches
             threads = {each.thread.rows.thread: each.thread.rows for each in branches.values()}
-            if sum(len(rows.checkpoints) for rows in threads.values()) < _FEWEST_SIFTED:
+            count = sum(len(rows.checkpoints) for rows in threads.values())
+            if count < _FEWEST_SIFTED and self._database.size() < _LEAST_SIFTED:
                 return None
             sieve = Sieve(needed, cancelled)
             try:
@@ -261,7 +263,7 @@ class LangGraphSource(RunSource):
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
         """List all branches of all threads, the newest first; at most `limit` where that is given."""
-        with self._lock:
+        with self._lock, collector_paused():
             contents = self._contents()
             chosen = [*contents.branches][:limit]
             # Thread by thread: each is laid out once.

@@ -73,6 +73,10 @@ class SqliteDatabase(Database):
         """Give a number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
+    def size(self) -> int:
+        """How many bytes the file and its log take."""
+        return self._file.size()
+
     def fingerprint(self) -> str | None:
         """Say what the file and its logs look like; None while they may still be written to."""
         return self._file.fingerprint()

@@ -133,7 +133,7 @@ class Finder:
             RunNotFound: there is no such run.
             StoreUnreadable: the source cannot be read.
         """
-        if not self.uses_index or (runs is None and self._source.may_hold(()) is not None):
+        if not self.indexes(runs):
             return
         wanted = None if runs is None else frozenset(runs)
         with self._building:
@@ -154,6 +154,10 @@ class Finder:
                 self.uses_index = False
             finally:
                 cache.close()
+
+    def indexes(self, runs: Sequence[str] | None) -> bool:
+        """Whether an index of some runs is made and used: of all runs not where the source tells which may hold it."""
+        return self.uses_index and (runs is not None or self._source.may_hold(()) is None)
 
     def _update(self, cache: Cache, runs: Sequence[str] | None, cancelled: Callable[[], bool]) -> Iterator[float]:
         known = {run.id: run for run in self._source.runs(archived=True)}
@@ -247,11 +251,13 @@ class Finder:
         for share in self.update(runs, cancelled=cancelled):
             progress(share)
         hits = Hits()
-        is_partial = self.uses_index and cancelled()  # to search what is indexed takes little beside making the index
+        is_partial = (
+            self.indexes(runs) and cancelled()
+        )  # to search what is indexed takes little beside making the index
         stopped = _never if is_partial else cancelled
         for hits in self.searching(query, runs, by=by, limit=limit, end=end, cancelled=stopped):
             progress(hits.searched)
-        if hits.searched < 1 and self.uses_index and not cancelled():  # somebody threw the index away meanwhile
+        if hits.searched < 1 and self.indexes(runs) and not cancelled():  # somebody threw the index away meanwhile
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
         return hits if hits.searched >= 1 or wished() else replace(hits, seconds=time.monotonic() - begun)
@@ -324,27 +330,36 @@ class Finder:
         """Read the newest of some runs until all were read, the list is full, or it is cancelled."""
         gathered = Gathered(asked.query, asked.by)
         due = time.monotonic() + _FIRST_SNAPSHOT_S
-        steps = 0
-        for rank, name in enumerate(names):
+        steps = read = 0
+        is_cut = False
+
+        def cancelled() -> bool:
+            nonlocal is_cut
+            is_cut = is_cut or asked.cancelled()
+            return is_cut
+
+        for read, name in enumerate(names):
             if gathered.is_full or (steps >= _FEWEST_STEPS and len(gathered) >= asked.limit):
-                yield replace(gathered.hits(asked.limit), is_complete=False, newest=rank, of=len(names))
+                yield replace(gathered.hits(asked.limit), is_complete=False, newest=read, of=len(names))
                 return
             try:
                 run = self._source.run(name)
-                read = gather(self._source, run, rank, asked.query, gathered, own_only=True, cancelled=asked.cancelled)
-                while self._next_of(read) is not None:
+                found = gather(self._source, run, read, asked.query, gathered, own_only=True, cancelled=cancelled)
+                while self._next_of(found) is not None:
                     steps += 1
             except RunNotFound:  # it was deleted meanwhile
                 continue
-            if asked.cancelled():
-                share = min((rank + 1) / len(names), _NEARLY_ALL)
-                yield replace(gathered.hits(asked.limit, searched=share), newest=rank, of=len(names))
-                return
+            if is_cut:
+                break
             if time.monotonic() >= due:
-                share = min((rank + 1) / len(names), _NEARLY_ALL)
-                yield replace(gathered.hits(asked.limit, searched=share), newest=rank + 1, of=len(names))
+                share = min((read + 1) / len(names), _NEARLY_ALL)
+                yield replace(gathered.hits(asked.limit, searched=share), newest=read + 1, of=len(names))
                 due = time.monotonic() + _SNAPSHOT_S
-        yield gathered.hits(asked.limit)
+        if is_cut:
+            share = min((read + 1) / len(names), _NEARLY_ALL)
+            yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
+        else:
+            yield gathered.hits(asked.limit)
 
     def _next_of(self, steps: Iterator[int]) -> int | None:
         """The next step that was read, as of one moment; None after the last one."""

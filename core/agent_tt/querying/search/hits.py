@@ -299,13 +299,20 @@ class Gathered:
         for each in heapq.nsmallest(limit, matched, key=order):
             yield each.hit(self._query, each.places[0], times=each.uses, last=each.last)
 
-    def _by_step(self, matched: Iterable[_Matched], limit: int) -> Iterator[Hit]:
+    def _by_step(self, matched: Sequence[_Matched], limit: int) -> Iterator[Hit]:
         def rows(each: _Matched) -> Iterator[tuple[int, int, int, tuple[int, int], str, int, str, Place, _Matched]]:
             for place in each.all_places():
                 of_text = (place.brought, place.path, each.kind, each.text)
                 yield each.rank, place.step, place.order, *of_text, place, each
 
+        def begins(each: _Matched) -> tuple[int, int, int]:
+            first = each.places[0]
+            return each.rank, first.step, first.order if not each.later else -1  # a later part may begin in that step
+
         is_one = len({each.rank for each in matched}) == 1
+        if len(matched) > limit:  # then those that begin last have no place in the list
+            last = heapq.nsmallest(limit, map(begins, matched))[-1]
+            matched = [each for each in matched if begins(each) <= last]
         merged = heapq.merge(*map(rows, matched), key=lambda row: row[:7])
         for row in itertools.islice(merged, limit):
             if self._stop and is_one and row[1] > self._stop:  # what came up since may belong before it

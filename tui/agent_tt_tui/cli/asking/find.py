@@ -252,7 +252,8 @@ def _print_unsearched(terminal: Terminal, found: Hits) -> None:
         return
     what = f"{int(found.searched * _SHARES)} % was searched"
     if found.newest is not None:
-        what = f"of {counted(found.of or 0, 'run')} that may hold it the newest {found.newest:,} were searched"
+        newest = f"the newest {found.newest:,} were" if found.newest else "none was"
+        what = f"of {counted(found.of or 0, 'run')} that may hold it {newest} searched to the end"
     if found.seconds is None:
         terminal.line(Cell(f"stopped: {what}, the rest was not", "muted"))
     else:
