@@ -29,10 +29,10 @@ from bench_ask import record
 from deepdiff import DeepSearch
 
 from agent_tt.cache_files import cache_path
+from agent_tt.codec.texts import texts
 from agent_tt.errors import UsageError
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.query import parse
-from agent_tt.querying.texts import texts
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

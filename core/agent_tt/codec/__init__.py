@@ -13,7 +13,9 @@
 | `paths` | places in a value, as people write them |
 | `fields` | what a value holds by name |
 | `text`, `typed_text` | values as text for people |
+| `texts`, `folding` | the texts of a value, and what it means that a text holds another one |
 | `json_in_text` | texts that are themselves JSON |
+| `collector` | letting Python's collector of cycles rest while very many values are made |
 | `parse` | values as people type them |
 | `collector` | pauses the collector of cycles while very many objects are made |
 """

@@ -12,13 +12,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt.codec.text import printable
+from agent_tt.codec.texts import texts
 from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import UsageError
 from agent_tt.exporting.database_tables import COLUMNS, INDEXES, KEYS, SEARCHED, VIEWS, descriptions
 from agent_tt.exporting.export import Export
 from agent_tt.exporting.rows import call_row, first_step, json_text, note_row, run_row, step_row, value_changes
 from agent_tt.providers.model_talk import ModelTalks
-from agent_tt.querying.texts import texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path as FilePath
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Output, Problem, Replay, Step, Sweep
     from agent_tt.model.statistics import Chosen
-    from agent_tt.protocols import Capabilities, Cursor
+    from agent_tt.protocols import Capabilities, Cursor, Needed
     from agent_tt.questions import CallQuestion
 
 __all__ = ["Reading"]
@@ -50,9 +50,9 @@ class Reading(RunSource):
         """Answer what this thread asks meanwhile as of one moment."""
         return self.reader.one_moment()
 
-    def may_hold(self, words: Sequence[str]) -> list[str] | None:
-        """List the runs of which a text may hold some words; None where nothing tells that faster than reading."""
-        return self.reader.may_hold(words)
+    def may_hold(self, needed: Iterable[Needed], cancelled: Callable[[], bool] = lambda: False) -> list[str] | None:
+        """List the runs that may have texts with what is needed; None where nothing tells that faster than reading."""
+        return self.reader.may_hold(needed, cancelled)
 
     def step_count(self, run_id: str) -> int:
         """Give the number of the last step."""

@@ -26,7 +26,7 @@ from __future__ import annotations
 from agent_tt.protocols.capabilities import Capabilities
 from agent_tt.protocols.marks import MarkedRuns
 from agent_tt.protocols.proven import check_count, check_proven, check_run, check_shown
-from agent_tt.protocols.reading import Cursor, RunSource
+from agent_tt.protocols.reading import Cursor, Needed, RunSource
 from agent_tt.protocols.writers import ForwardingWriter, NumberingWriter, Numbers, keys_unknown
 from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
 
@@ -36,6 +36,7 @@ __all__ = [
     "Cursor",
     "ForwardingWriter",
     "MarkedRuns",
+    "Needed",
     "NumberingWriter",
     "Numbers",
     "OpenQuestion",

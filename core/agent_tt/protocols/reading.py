@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agent_tt.codec.paths import get
 from agent_tt.errors import RunNotFound, StepNotFound
@@ -19,7 +19,7 @@ from agent_tt.protocols import derived, references
 from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path as FilePath
 
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
 
-__all__ = ["Cursor", "RunSource"]
+__all__ = ["Cursor", "Needed", "RunSource"]
+
+Needed: TypeAlias = "str | list[Needed] | None"
+"""What a text has to hold: a folded literal; `["AND", …]` all of several, `["OR", …]` one of them; None for nothing."""
 
 
 class Cursor(Protocol):
@@ -432,14 +435,18 @@ class RunSource(ABC):
         """
         return nullcontext()
 
-    def may_hold(self, words: Sequence[str]) -> list[str] | None:  # noqa: ARG002  # of what overrides it
-        """List the runs, the newest first, of which a text may hold some words, or a part may not be readable.
+    def may_hold(
+        self,
+        needed: Iterable[Needed],  # noqa: ARG002  # of what overrides it
+        cancelled: Callable[[], bool] = lambda: False,  # noqa: ARG002
+    ) -> list[str] | None:
+        """List the runs, the newest first, that may have texts with what is needed, or parts that cannot be read.
 
-        None where nothing tells that faster than reading.
+        None where nothing tells that faster than reading. A source that answers is never indexed as a whole.
 
         Args:
-            words: ASCII letters and digits, folded, all of which the text has to hold; none of them the mark of
-                personal data.
+            needed: of each of these a run has to have a text; none of them is the mark of personal data.
+            cancelled: asked now and then; when it says yes, runs that were not looked at by then are listed too.
         """
         return None
 

@@ -6,7 +6,6 @@
 | `watches` | where an expression holds: once, kept as a watch, as the run grows |
 | `provenance` | who wrote a value, and what caused it |
 | `search` | searches all texts of a run, or of a store: ranked, by an index |
-| `texts` | the texts of a value |
 | `predicates` | what a sweep asks of a last step: `state.` may be left out |
 | `expecting` | what was hoped with a fork, and whether it came |
 | `places`, `absent` | paths as people write them, and what is said where nothing is |

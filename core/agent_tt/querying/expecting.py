@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt.codec.texts import texts
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.expressions.tree import facts
 from agent_tt.querying.expressions.values import Missing, at
 from agent_tt.querying.predicates import parse_predicate
-from agent_tt.querying.texts import texts
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.redaction.marks import MARK, canonical

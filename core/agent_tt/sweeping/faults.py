@@ -34,6 +34,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.codec.text import summary
+from agent_tt.codec.texts import texts
 from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.comparing.values.made_anew import with_one_form
 from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, NotFound
@@ -42,7 +43,6 @@ from agent_tt.forking.policy.policies import Rule, ToolPolicy, configured_policy
 from agent_tt.model import Edit
 from agent_tt.querying.expecting import judge
 from agent_tt.querying.predicates import parse_predicate
-from agent_tt.querying.texts import texts
 from agent_tt.rerunning.launch import start_fork
 
 if TYPE_CHECKING:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import os
+import re
 import sqlite3
 import sys
 import tempfile
+import time
 import uuid
 from contextlib import closing
 from decimal import Decimal
@@ -19,13 +22,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.interop.test_langgraph_large_and_hostile import TABLES, database, ident, lengths
 
+from agent_tt.codec.folding import fold
+from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.interop.langgraph import source as source_module
 from agent_tt.interop.langgraph.sieve import Sieve
 from agent_tt.interop.langgraph.source import LangGraphSource
+from agent_tt.interop.langgraph.stored_words import StoredWords
 from agent_tt.querying.search import finder as finder_module
 from agent_tt.querying.search.finder import Finder
-from agent_tt.querying.search.folding import fold
-from agent_tt.querying.search.query import parse, words_needed
+from agent_tt.querying.search.query import parse
 from agent_tt.querying.search.read import steps_of
 from agent_tt.querying.search.recorded import RunTexts
 from agent_tt.querying.unread import unread_in
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_tt.model import Run
+    from agent_tt.querying.search.hits import By
 
 ALPHABET = [*"needlfux019 _-", "é", "K", "ſ", "İ", "Σ", "\n", "\x1f", "\0", '"', "\\", "\\u006e", "\\x6e", "日"]
 TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=9).map("".join) | st.sampled_from(
@@ -70,7 +76,8 @@ WRITES = st.lists(
     st.tuples(
         st.sampled_from(["topic", "messages", "__error__", "__interrupt__", "__resume__"]),
         VALUES | MESSAGES | TEXTS.map(lambda text: repr(ValueError(text))),
-        st.sampled_from(["~__pregel_pull, plan", "~__pregel_push, 0000000000", ""]),
+        st.sampled_from(["~__pregel_pull, plan", "~__pregel_pull, review", "~__pregel_push, 0000000000", ""]),
+        st.integers(1, 2),
     ),
     max_size=3,
 )
@@ -104,8 +111,15 @@ def made(path: Path, threads: Sequence[Sequence[tuple[Any, Any, Any]]], *, as_js
                 kind, blob = stored(document, as_json=as_json)
                 row = (f"t{thread}", "", name, before, kind, blob, json.dumps(facts))
                 connection.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-                for index, (channel, value, task_path) in enumerate(writes):
-                    written = (f"t{thread}", name, str(uuid.UUID(int=9)), task_path, index, channel)
+                for index, (channel, value, task_path, *task) in enumerate(writes):
+                    written = (
+                        f"t{thread}",
+                        name,
+                        str(uuid.UUID(int=(sum(task) or 9) << 120)),
+                        task_path,
+                        index,
+                        channel,
+                    )
                     connection.execute(
                         "INSERT INTO writes VALUES (?, '', ?, ?, ?, ?, ?, ?, ?)",
                         (*written, *stored(value, as_json=as_json)),
@@ -124,18 +138,17 @@ def texts_of(source: LangGraphSource, run: Run) -> Iterator[str]:
 
 
 def check(path: Path) -> int:
-    """Check that no run is passed over that holds a word, or a part that cannot be read; say how many were passed."""
+    """Check that no run is passed over that has a text, or a part that cannot be read; say how many were passed."""
     passed = 0
     with pytest.MonkeyPatch.context() as patch, closing(LangGraphSource(path)) as source:
         patch.setattr(source_module, "_FEWEST_SIFTED", 0)
         for run in source.runs():
             for text in {fold(text) for text in texts_of(source, run)}:
-                words = words_needed(text)
-                for asked in [words, *([word] for word in words), *([word[1:]] for word in words)]:
-                    held = source.may_hold(asked)
-                    assert held is None or run.id in held, (text, asked)
-            clear = source.may_hold(["qzxwv"])
-            if clear is not None and run.id not in clear:
+                words = re.findall(r"\w+", text)
+                parts = [*words, *(word[1:] for word in words), *(word[:-1] for word in words), text[1:-1]]
+                for asked in [text, ["AND", *words], ["OR", "qzxwv", text], *parts]:
+                    assert run.id in (source.may_hold([asked]) or ()), (text, asked)
+            if run.id not in (source.may_hold(["qzxwv"]) or ()):
                 passed += 1
                 assert unread_in(source, run) == ()
     return passed
@@ -148,6 +161,50 @@ def test_no_thread_is_passed_over_that_holds_a_word(threads: list[list[tuple[Any
         check(made(Path(folder) / "made.db", threads, as_json=as_json))
 
 
+QUERIES = st.one_of(
+    st.lists(TEXTS.filter(str.strip), min_size=1, max_size=2).map(" ".join),
+    st.sampled_from(["input", "loop", "task", "ValueError", "toolerror", "7", "true", "not database", "plan review"]),
+    st.sampled_from(["in:name plan", "in:error needle", "tool:needle fu", "agent:plan needle", "step:2- needle"]),
+)
+PATTERNS = st.sampled_from(
+    ["need(le)?s?", "(needle|bead)", "[0-9]{2}", "^a", "le$", "(?i)NEEDLE", "n.*le", "2 needles"]
+)
+
+
+@settings(max_examples=60)
+@given(THREADS, st.booleans(), QUERIES, st.none() | PATTERNS, st.sampled_from(["rank", "step"]))
+def test_a_search_that_passes_over_threads_finds_all_that_reading_everything_does(
+    threads: list[list[tuple[Any, Any, Any]]], as_json: bool, words: str, pattern: str | None, by: By
+) -> None:
+    try:
+        query = parse(pattern or words, regex=pattern is not None)
+    except (InvalidExpression, UsageError):
+        return
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = made(Path(folder) / "made.db", threads, as_json=as_json)
+        with closing(LangGraphSource(path)) as source:
+            everything = Finder(source, use_index=False).found(query, by=by)
+            patch.setattr(source_module, "_FEWEST_SIFTED", 0)
+            sifted = Finder(source, use_index=True, folder=Path(folder) / "none").found(query, by=by)
+            assert sifted == everything
+            assert not (Path(folder) / "none").exists()
+
+
+def test_what_a_step_puts_together_of_several_tasks_is_found(tmp_path: Path) -> None:
+    said = [("messages", {"type": "ai", "content": word}, f"~__pregel_pull, {word}", number)
+            for number, word in ((1, "alpha"), (2, "omega"))]  # fmt: skip
+    nameless = [("first", 1, "", 1), ("second", 2, "", 2)]
+    chains: list[Any] = [
+        [({}, said, {"source": "input"}), ({"topic": 1}, [], {"source": "loop"})],
+        [({"branch:to:first": None, "branch:to:second": None}, nameless, {"source": "input"}), ({}, [], {})],
+    ]
+    path = made(tmp_path / "tasks.db", chains, as_json=False)
+    check(path)
+    with closing(LangGraphSource(path)) as source:
+        shown = {text for run in source.runs() for text in texts_of(source, run)}
+    assert {"alpha; omega", "alpha, omega", "first, second"} <= shown
+
+
 def test_what_is_stored_plainly_is_passed_over(tmp_path: Path) -> None:
     chain = [({"messages": [{"type": "ai", "content": "a\nfound"}]}, [("topic", "Found", "")], {"source": "loop"})]
     assert check(made(tmp_path / "plain.db", [chain], as_json=False)) == 1
@@ -155,13 +212,15 @@ def test_what_is_stored_plainly_is_passed_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [dt.date(2026, 1, 2), Decimal("1.50"), uuid.UUID(int=1), "\\u006eeedle", b"bytes", Path("a/b")],
+    [
+        dt.date(2026, 1, 2), Decimal("1.50"), uuid.UUID(int=1), "\\u006eeedle", b"bytes", Path("a/b"), 1.5e-7, 0.00001,
+        float("-inf"), (1 << 64) - 1, {7: "seven"}, {"$type": "x"}, dt.timedelta(days=2), {Decimal("2.5")},
+    ],
     ids=str,
-)
-def test_what_is_read_otherwise_than_it_stands_there_is_not(tmp_path: Path, value: Any) -> None:
+)  # fmt: skip
+def test_typed_values_and_numbers_are_looked_for_as_they_are_shown(tmp_path: Path, value: Any) -> None:
     chain = [({"topic": value}, [], {"source": "loop"})]
-    expected = 1 if isinstance(value, bytes) else 0
-    assert check(made(tmp_path / "typed.db", [chain], as_json=False)) == expected
+    assert check(made(tmp_path / "typed.db", [chain], as_json=False)) == 1
 
 
 def test_texts_that_are_shown_with_escapes_or_without_are_found(tmp_path: Path) -> None:
@@ -193,16 +252,19 @@ def test_what_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
 
 
 def test_every_letter_that_becomes_one_of_ascii_is_known() -> None:
-    sieve = Sieve(["zzz"])
-    for number in range(128, sys.maxunicode + 1):
-        letter = chr(number)
-        if fold(letter).isascii():
-            assert not sieve._passes("msgpack", stored(letter, as_json=False)[1]), hex(number)  # all letters
+    words = StoredWords(["k", "s"])
+    letters = [chr(number) for number in range(128, sys.maxunicode + 1) if fold(chr(number)).isascii()]
+    assert letters
+    for letter in letters:
+        mask = words.in_value(*stored(letter, as_json=False))
+        assert mask == 1 << ["k", "s"].index(fold(letter)), hex(ord(letter))
 
 
-@pytest.mark.parametrize("word", ["e5", "inpu", "redacted", "redactedaaa", "12", "loop", "datab"])
-def test_words_that_runs_show_of_themselves_tell_nothing(word: str) -> None:
+@pytest.mark.parametrize("word", ["redacted", "redactedaaa", "eyj", "->", "..."])
+def test_marks_of_secrets_and_signs_tell_nothing(word: str) -> None:
     assert not Sieve([word]).tells
+    assert not Sieve([["OR", word, "needle"]]).tells
+    assert Sieve([["AND", word, "needle"]]).tells
 
 
 def test_a_search_of_many_threads_reads_those_that_may_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,33 +285,43 @@ def test_a_search_of_many_threads_reads_those_that_may_hold_it(tmp_path: Path, m
     assert not (tmp_path / "index").exists()
 
 
-def test_a_word_of_many_threads_is_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chains = [[({"topic": f"needle {number}"}, [], {"source": "loop"})] for number in range(5)]
-    path = made(tmp_path / "all.db", chains, as_json=False)
-    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
-    monkeypatch.setattr(finder_module, "_MOST_SIFTED", 4)
-    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
-        assert len(finder.found(parse("needle")).hits) == 5
-    assert (tmp_path / "index").exists()
+def many(path: Path, count: int, word: str = "needle") -> Path:
+    """A database of threads that all hold a word."""
+    chains = [[({"topic": f"{word} {number}"}, [], {"source": "loop"})] for number in range(count)]
+    return made(path, chains, as_json=False)
 
 
 def test_of_many_threads_the_newest_are_read_where_they_fill_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chains = [[({"topic": f"needle {number}"}, [], {"source": "loop"})] for number in range(9)]
-    path = made(tmp_path / "newest.db", chains, as_json=False)
+    path = many(tmp_path / "newest.db", 9)
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
-    monkeypatch.setattr(finder_module, "_MOST_SIFTED", 4)
+    monkeypatch.setattr(finder_module, "_FEWEST_STEPS", 4)
     with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
         newest = [run.id for run in source.runs()]
-        for limit, seen in ((3, 3), (4, 4)):
+        for limit, seen in ((3, 4), (5, 5)):
             hits = finder.found(parse("needle"), limit=limit)
-            assert [hit.run for hit in hits.hits] == newest[:seen]
-            assert (hits.total, hits.newest, hits.is_complete, hits.searched) == (4, 4, False, 1.0)
-        assert not (tmp_path / "index").exists()
-        assert finder.found(parse("needle"), limit=5).newest is None
+            assert [hit.run for hit in hits.hits] == newest[:limit]
+            assert (hits.total, hits.newest, hits.of, hits.is_complete, hits.searched) == (seen, seen, 9, False, 1.0)
         whole = finder.found(parse("needle"))
         assert (whole.total, whole.newest, whole.is_complete) == (9, None, True)
+        assert not (tmp_path / "index").exists()
+
+
+def test_a_search_whose_time_is_over_says_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "timed.db", 9, "hay")
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    clock = itertools.count()
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, use_index=False)) as finder:
+        monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+        hits = finder.found(parse("needle|hay$", regex=True), seconds=20)  # nothing literal is needed
+        assert hits.hits == ()
+        assert hits.of == 9
+        assert 0 < (hits.newest or 0) < 9
+        assert 0 < hits.searched < 1
+        assert (hits.seconds or 0) >= 20
+        assert finder.found(parse("needle|hay$", regex=True)).searched == 1
+        assert finder.found(parse("needle"), seconds=1_000).searched == 1
 
 
 @pytest.mark.skipif("AGENT_TT_RECORDINGS" not in os.environ, reason="AGENT_TT_RECORDINGS does not say where they are")

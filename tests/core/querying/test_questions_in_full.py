@@ -11,13 +11,13 @@ from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
 import agent_tt
+from agent_tt.codec.texts import texts
 from agent_tt.errors import AgentTTError, Damaged, InvalidExpression, NotFound, StoreNotFound, UsageError
 from agent_tt.history.payloads.damage import placeholder
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.expressions.values import MISSING
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.querying.provenance.links import Link, Source
-from agent_tt.querying.texts import texts
 from agent_tt.querying.unread import is_closed, is_damaged, unread_in
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_store import Did, MemorySource
 
+from agent_tt.codec.texts import texts
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.query import parse
 from agent_tt.querying.search.requests import Request, Requests, in_common, sizes_of
-from agent_tt.querying.texts import texts
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

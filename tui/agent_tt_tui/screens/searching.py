@@ -152,7 +152,7 @@ class Searching:
                 if time.monotonic() >= due:
                     self._screen.post_message(IndexGrew())
                     due = time.monotonic() + _NEWS_SECONDS
-            if not finder.uses_index:  # then what was recorded since is to be read
+            if not finder.indexes(self._runs):  # then what was recorded since is to be read
                 before, self._version = self._version, self._source.version()
                 has_grown = has_grown or before != self._version
         except AgentTTError:  # what cannot be read is said where it is shown; searches go on by reading

@@ -28,6 +28,6 @@ that is done without touching a file or its folder is told in `connection`, for 
 | `anchors` | what names a row for good, while numbers move |
 | `space` | which threads and channels fill a file |
 | `pruning_plan`, `prune` | what of a thread may go, and letting it go |
-| `sieve` | which threads cannot hold some words, without reading them |
+| `sieve`, `stored_words` | which threads cannot hold what is searched for, without reading them |
 | `source` | all of it behind the `RunSource` protocol |
 """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.model import CallKind, CallStatus
     from agent_tt.model.facts import Fact
 
-__all__ = ["CallMaker", "decision", "error_info", "strongest", "tokens"]
+__all__ = ["CallMaker", "decision", "error_info", "strongest", "tokens", "tool_error"]
 
 _LONGEST_MESSAGE: Final = 100_000
 _LONGEST_DECISION: Final = 200
@@ -117,7 +117,7 @@ class CallMaker:
         elif message.kind == "tool":
             call = find_tool_call(self._channels(), message.answers) if message.answers else None
             name = message.name or (call.name if call is not None else "tool")
-            error = ErrorInfo("tool:ToolError", _shown(message.content)) if message.failed else None
+            error = tool_error(message)
             args = call.arguments if call is not None else None
             result = None if error else message.content
             meta = CallFacts.answers.entry(message.answers) if message.answers else {}
@@ -194,6 +194,12 @@ def error_info(stored: Wire) -> ErrorInfo:
     if not bracket or not name.replace(".", "").isidentifier() or not rest.endswith(")"):
         return ErrorInfo("Exception", text)
     return ErrorInfo(f"builtins:{name}" if hasattr(builtins, name) else name, _unquoted(rest[:-1]))
+
+
+def tool_error(message: Message) -> ErrorInfo | None:
+    """The error that a tool's message reports; None where it reports none."""
+    is_error = message.kind == "tool" and message.failed
+    return ErrorInfo("tool:ToolError", _shown(message.content)) if is_error else None
 
 
 def strongest(calls: Iterable[Call]) -> str | None:

@@ -97,6 +97,10 @@ class Database(ABC):
     def version(self) -> int:
         """A number that differs after somebody changed the database; cheap enough to ask ten times a second."""
 
+    def size(self) -> int:
+        """How many bytes it takes, as far as that is told at once: 0 where it is not."""
+        return 0
+
     def fingerprint(self) -> str | None:
         """What it looks like from outside, equal in every process until it changes; None where that is unknown."""
         return None
@@ -120,9 +124,9 @@ class Database(ABC):
         """
         return {}
 
-    def sift(self, sieve: Sieve) -> bool:  # noqa: ARG002  # of what overrides it
-        """Have a sieve take in all values; whether that was done, and is no slower than reading them one by one."""
-        return False
+    @abstractmethod
+    def sift(self, sieve: Sieve) -> None:
+        """Have a sieve take in all values."""
 
     @abstractmethod
     def space(self, report: Callable[[int, int], None]) -> Space:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.addresses import Address
     from agent_tt.interop.langgraph.postgres_connection import Reader
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows, WriteRow
+    from agent_tt.interop.langgraph.sieve import Sieve
 
 __all__ = ["PostgresDatabase"]
 
@@ -47,6 +48,12 @@ _WRITES: Final = frozenset({"thread_id", "checkpoint_ns", "checkpoint_id", "task
 
 _EMPTY: Final = "empty"
 """The type of a value that a channel no longer has."""
+
+_SHOWN: Final = """CASE jsonb_typeof(checkpoint) WHEN 'object' THEN jsonb_build_object(
+  'versions_seen', checkpoint -> 'versions_seen', 'pending_sends', checkpoint -> 'pending_sends', 'channel_values',
+  CASE jsonb_typeof(checkpoint -> 'channel_values') WHEN 'object' THEN checkpoint -> 'channel_values' ELSE '{}' END
+) ELSE checkpoint END"""
+"""SQL for what of a checkpoint a sieve looks at; values may all lie beside it."""
 
 _AT_ONCE: Final = 5_000
 _PATIENCE: Final = 20
@@ -258,6 +265,19 @@ class PostgresDatabase(Database):
         )
         found: dict[int, bytes] = self._server.read(lambda reader: dict(reader.execute(query, names, binary=True)))
         return [found.get(number) for number in range(1, len(rows) + 1)]
+
+    def sift(self, sieve: Sieve) -> None:
+        """Have a sieve take in all values, as the server sends them; a value of several checkpoints comes once."""
+
+        def work(reader: Reader) -> None:
+            names = f"thread_id, checkpoint_ns, {self._tables.id}"
+            sieve.take_checkpoints(_rows(reader, f"SELECT {names}, 'json', {_SHOWN}::text FROM checkpoints"))  # noqa: S608
+            beside = "SELECT thread_id, checkpoint_ns, '', channel, type, blob FROM checkpoint_blobs"
+            sieve.take_values(_rows(reader, f"{beside} WHERE type <> '{_EMPTY}'"))
+            names = "thread_id, checkpoint_ns, checkpoint_id, channel"
+            sieve.take_values(_rows(reader, f"SELECT {names}, type, blob FROM checkpoint_writes"))  # noqa: S608
+
+        self._server.read(work)
 
     # ---------------------------------------------------------------- sizes
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "newest_first", "threads_of"]
+__all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "column_text", "newest_first", "threads_of"]
 
 CheckpointKey = tuple[str, str]
 """Namespace and checkpoint id: what names a checkpoint within a thread."""
@@ -161,9 +161,11 @@ def threads_of(
     for of, namespace, checkpoint, task, path, index, channel, encoding in writes:
         if not isinstance(of, str) or of not in found:
             continue
-        key = (_text(namespace), _text(checkpoint))
+        key = (column_text(namespace), column_text(checkpoint))
         number = index if type(index) is int else 0
-        write = WriteRow(of, key, _text(task), _text(path), number, _text(channel), _text(encoding))
+        write = WriteRow(
+            of, key, column_text(task), column_text(path), number, column_text(channel), column_text(encoding)
+        )
         written.setdefault(of, {}).setdefault(key, []).append(write)
     return {
         of: ThreadRows(of, rows, {key: tuple(each) for key, each in written.get(of, {}).items()})
@@ -182,11 +184,11 @@ def _checkpoint(columns: tuple[object, ...]) -> CheckpointRow:
     short = isinstance(metadata, str | bytes) and len(metadata) < _SHORT
     facts, flaw = _short_metadata(metadata) if short else _metadata(metadata)
     return CheckpointRow(
-        _text(thread),
-        _text(namespace),
-        _text(checkpoint),
-        _text(parent) or None,
-        _text(encoding),
+        column_text(thread),
+        column_text(namespace),
+        column_text(checkpoint),
+        column_text(parent) or None,
+        column_text(encoding),
         facts,
         flaw,
     )
@@ -213,6 +215,6 @@ def _metadata(raw: object) -> tuple[Mapping[str, Wire], str]:
     return {}, "its metadata is not a JSON object"
 
 
-def _text(value: object) -> str:
+def column_text(value: object) -> str:
     """A column's value as text: SQLite lets any column hold any type."""
     return value if isinstance(value, str) else "" if value is None else str(value)

@@ -1,177 +1,237 @@
-"""Which threads cannot hold some words, told from their stored bytes alone: that takes a tenth of reading them.
+"""Which threads cannot hold what is searched for, told from what is stored: that takes a tenth of reading them.
 
-A thread is passed over only where that is certain. All that is stored of it has to be as LangGraph writes it and open,
-and nothing in it may stand there otherwise than it is read: JSON and msgpack keep texts as they are but for the escapes
-of JSON, and typed values of Python's own may be read as texts that are spelled otherwise. What no row says but any run
-may show, because this reader says so itself, is `_OUR_WORDS`.
+A thread is passed over only where that is certain: where nothing stored of it, and nothing that this reader says
+itself, holds what some text would have to hold. What stands with one checkpoint (its row, its values, what tasks wrote
+from it) is looked at together, since names and decisions of a step are put together of it; where tasks have no path of
+their own, all of the thread is.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import suppress
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agent_tt.interop.langgraph.decode import MSGPACK_LEVELS
-from agent_tt.interop.langgraph.envelopes import is_plainly_constructed
+from agent_tt.interop.langgraph.rows import column_text
+from agent_tt.interop.langgraph.stored_words import StoredWords, Unclear
+from agent_tt.interop.langgraph.tasks import NO_TASK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows, WriteRow
+    from agent_tt.protocols import Needed
 
-__all__ = ["Sieve"]
+__all__ = ["Sieve", "Stopped"]
 
-_OUR_WORDS: Final = (
-    "input update fork loop task model tool interrupt exception toolerror not in the database too deep bytes "
-    "redacted eyj true false null nan infinity"
-)
-"""What names, calls, errors and values of a run may say that no row says: also marks in the place of secrets."""
+_Test: TypeAlias = "int | tuple[str, list[_Test]]"
 
-_OUR_FORMS: Final = re.compile(r"[\de]*|(?:r?e?d?a?c?t?e?d)?a*")
-"""Numbers, and what stands for the signature of a token."""
+_WORD: Final = re.compile(r"\w+")
+_MARK: Final = "redacted"
+_BEGIN: Final = "eyj"
+"""What stands in the place of a secret, and how one begins that keeps all but its signature."""
 
-_ESCAPE: Final = re.compile(r"[bfnrt]|u?0{0,2}[01]?[\da-f]")
-"""How a word may begin where a text with a control character before it is shown as JSON: `\\nword`, `\\u001fword`."""
+_OF_LOOPS: Final = "loop"
+_OF_TASKS: Final = "task"
+_OF_ERRORS: Final = "exception"
+_OF_ANSWERS: Final = ("not", "in", "the", "database")
+"""What the reader names what has no name, and says of an answer that is lost."""
 
-_LONGEST_ESCAPE: Final = 5
-_VALUES: Final = "channel_values"
-_SMALL_IN_ASCII: Final = tuple(letter.encode() for letter in "\N{KELVIN SIGN}\N{LATIN SMALL LETTER LONG S}")
-"""The letters beyond ASCII whose folded form is in it."""
+_PULLED: Final = "~__pregel_pull, "
+_ASK_EVERY: Final = 256
+"""Rows after which it is asked whether to go on."""
+
+
+class Stopped(Exception):
+    """It was said that this is to end."""
 
 
 class Sieve:
-    """Takes in what is stored of threads, and knows which of them may hold all words, or cannot be told about.
+    """Takes in what is stored of threads, and knows which of them may hold what is needed.
 
     Args:
-        words: of letters and digits of ASCII, folded; all of them are to stand in one text.
-
-    Attributes:
-        held: the threads that are not passed over.
+        needed: literals, see `RunSource.may_hold`; each of these is to stand somewhere in a thread.
+        cancelled: asked now and then; `Stopped` is raised when it says yes.
     """
 
-    def __init__(self, words: Iterable[str]) -> None:
-        self._words = [_Word(word) for word in words if word not in _OUR_WORDS and not _OUR_FORMS.fullmatch(word)]
-        self._known: dict[int, bool] = {}
-        self.held: set[str] = set()
+    def __init__(self, needed: Iterable[Needed], cancelled: Callable[[], bool] = lambda: False) -> None:
+        places: dict[str, int] = {}
+        tests = [_test_of(each, places) for each in needed]
+        self._tests = [test for test in tests if test is not None]
+        self._words = StoredWords(list(places))
+        self._all = (1 << len(self._tests)) - 1
+        self._said = {
+            name: reduce(or_, (1 << place for word, place in places.items() if any(word in each for each in said)), 0)
+            for name, said in {"loop": (_OF_LOOPS,), "task": (_OF_TASKS,), "error": (_OF_ERRORS,),
+                               "answer": _OF_ANSWERS}.items()
+        }  # fmt: skip
+        self._counts = [(1 << place, word) for word, place in places.items() if word.isdecimal()]
+        self._fulfilled: dict[int, int] = {0: self._fulfilled_by(0)}
+        self._met: dict[str, int] = {}
+        self._chunks: dict[tuple[str, object], int] = {}
+        self._joined: dict[str, int] = {}
+        self._told: dict[int, int] = {}
+        self._cancelled = cancelled
 
     @property
     def tells(self) -> bool:
-        """Whether it tells anything: a word that runs show of themselves may be anywhere."""
-        return bool(self._words)
+        """Whether it tells anything: what is needed may have no words that can be looked for."""
+        return bool(self._tests)
+
+    def holds(self, thread: str) -> bool:
+        """Whether a thread may hold what is needed."""
+        met = self._met.get(thread, 0)
+        if thread in self._joined:
+            met |= self._fulfilled_by(self._joined[thread])
+        return met == self._all
+
+    # ---------------------------------------------------------------- taking in
 
     def take_rows(self, threads: Mapping[str, ThreadRows]) -> None:
-        """Take in all but the values."""
-        for name, thread in threads.items():
-            if name not in self.held and any(map(self._holds_row, thread.checkpoints.values())):
-                self.held.add(name)
-            if name not in self.held and any(map(self._holds_write, chain(*thread.writes.values()))):
-                self.held.add(name)
+        """Take in all but the values, before these."""
+        for number, (name, thread) in enumerate(threads.items()):
+            self._may_go_on(number)
+            written = thread.writes
+            if any(not _is_pulled(write) for each in written.values() for write in each):
+                self._joined[name] = 0
+            for key, row in thread.checkpoints.items():
+                if row.flaw or row.delta_counts:
+                    self._met[name] = self._all
+                else:
+                    self._take(name, key, self._in_row(row, thread))
+            for key, writes in written.items():
+                self._take(name, key, self._in_writes(writes))
 
-    def take_checkpoints(self, rows: Iterable[tuple[object, object, object]]) -> None:
-        """Take in checkpoints: thread, how the bytes are written, and the bytes."""
-        for thread, encoding, blob in rows:
-            if isinstance(thread, str) and thread not in self.held and not self._passes(encoding, blob, _VALUES):
-                self.held.add(thread)
+    def take_checkpoints(self, rows: Iterable[Sequence[object]]) -> None:
+        """Take in checkpoints: thread, namespace, id, how the bytes are written, and the bytes."""
+        for number, (thread, namespace, name, encoding, blob) in enumerate(rows):
+            self._may_go_on(number)
+            if isinstance(thread, str) and self._is_open(thread):
+                try:
+                    self._take(
+                        thread, (column_text(namespace), column_text(name)), self._words.in_checkpoint(encoding, blob)
+                    )
+                except Unclear:
+                    self._met[thread] = self._all
 
-    def take_values(self, rows: Iterable[tuple[object, object, object]]) -> None:
-        """Take in what tasks wrote: thread, how the bytes are written, and the bytes."""
-        for thread, encoding, blob in rows:
-            if isinstance(thread, str) and thread not in self.held and not self._passes(encoding, blob):
-                self.held.add(thread)
+    def take_values(self, rows: Iterable[Sequence[object]]) -> None:
+        """Take in what tasks wrote: thread, namespace, id, channel, how the bytes are written, and the bytes."""
+        for number, (thread, namespace, name, channel, encoding, blob) in enumerate(rows):
+            self._may_go_on(number)
+            if isinstance(thread, str) and self._is_open(thread):
+                key = (column_text(namespace), column_text(name))
+                look = self._words.in_error if channel == "__error__" else self._words.in_value
+                try:
+                    self._take(thread, key, self._words.in_text(column_text(channel)) | look(encoding, blob))
+                except Unclear:
+                    self._met[thread] = self._all
 
-    def _holds_row(self, row: CheckpointRow) -> bool:
-        if row.flaw or row.delta_counts or self._may_hold(row.thread, row.namespace, row.id, row.parent or ""):
-            return True
-        known = self._known.get(id(row.metadata))  # which many rows share
+    def _may_go_on(self, number: int) -> None:
+        if number % _ASK_EVERY == 0 and self._cancelled():
+            raise Stopped
+
+    def _is_open(self, thread: str) -> bool:
+        """Whether more about a thread changes anything."""
+        return self._met.get(thread, 0) != self._all
+
+    def _take(self, thread: str, key: object, mask: int) -> None:
+        if thread in self._joined:
+            self._joined[thread] |= mask
+        chunk = self._chunks.get((thread, key), 0) | mask
+        if mask:
+            self._chunks[thread, key] = chunk
+        fulfilled = self._fulfilled.get(chunk)
+        if fulfilled is None:
+            fulfilled = self._fulfilled[chunk] = self._fulfilled_by(chunk)
+        if fulfilled:
+            self._met[thread] = self._met.get(thread, 0) | fulfilled
+
+    def _fulfilled_by(self, mask: int) -> int:
+        return sum(1 << place for place, test in enumerate(self._tests) if _holds(test, mask))
+
+    # ---------------------------------------------------------------- rows
+
+    def _in_row(self, row: CheckpointRow, thread: ThreadRows) -> int:
+        """What the row of a checkpoint shows: its graph, what made it, and what nodes wrote where it says so."""
+        mask = self._words.in_text(row.namespace) if row.namespace else 0
+        source = row.source
+        if source != "loop":
+            return mask | self._words.in_text(source)
+        if "writes" not in row.metadata:
+            return mask if _has_tasks(row, thread) else mask | self._said["loop"]
+        known = self._told.get(id(row.metadata))  # which many rows share
         if known is None:
-            known = self._known[id(row.metadata)] = self._may_hold(json.dumps(row.metadata, ensure_ascii=False))
-        return known
+            known = self._told[id(row.metadata)] = self._in_told(row)
+        return mask | known | self._said["loop"]
 
-    def _holds_write(self, write: WriteRow) -> bool:
-        return write.channel == "__error__" or self._may_hold(write.task_id, write.task_path, write.channel)
+    def _in_told(self, row: CheckpointRow) -> int:
+        mask = self._words.in_wire(row.metadata["writes"]) | self._numbers(len(row.told_writes))
+        for _, update in row.told_writes:
+            for value in update.values():
+                mask |= self._words.in_failures(value)
+        return mask
 
-    def _passes(self, encoding: object, blob: object, needed: str | None = None) -> bool:
-        """Whether a value can be read to its end, and the words are not in it.
+    def _in_writes(self, writes: Sequence[WriteRow]) -> int:
+        mask = 0
+        tasks = set()
+        is_pulled = False
+        for write in writes:
+            tasks.add(write.task_id)
+            mask |= self._words.in_text(write.task_path) | self._words.in_text(write.channel)
+            if _is_pulled(write):
+                is_pulled = True
+            else:
+                mask |= self._said["task"]
+            if write.channel == "__error__":
+                mask |= self._said["error"]
+            elif write.channel == "__interrupt__":
+                mask |= self._said["answer"]
+        return mask | self._numbers(len(tasks)) | (0 if is_pulled else self._said["loop"])
 
-        Args:
-            encoding: how it is written.
-            blob: its bytes.
-            needed: an entry that it has to have.
-        """
-        if encoding == "null":
-            return needed is None
-        if not isinstance(blob, bytes) or encoding not in ("msgpack", "json") or b"\\u" in blob or b"\\x" in blob:
-            return False
-        is_json = encoding == "json" or blob[:1] == b"{"
-        if (is_json and (b'"lc"' in blob or b"\0" in blob)) or self._may_stand_in(blob):
-            return False
-        try:
-            value = _read(encoding, blob)
-        except (ValueError, RecursionError):
-            return False
-        return needed is None or (isinstance(value, dict) and isinstance(value.get(needed), dict))
-
-    def _may_hold(self, *texts: str) -> bool:
-        return self._may_stand_in("\0".join(texts).encode("utf-8", "replace"))
-
-    def _may_stand_in(self, data: bytes) -> bool:
-        """Whether all words may stand in some bytes."""
-        small = data.lower()
-        return all(word.is_in(small) for word in self._words) or any(letter in data for letter in _SMALL_IN_ASCII)
+    def _numbers(self, tasks: int) -> int:
+        """The words that may be in how many tasks a node had, which stands beside its name."""
+        return sum(bit for bit, word in self._counts if tasks > 1 and len(word) <= len(str(tasks)))
 
 
-class _Word:
-    """A word, and how it stands in bytes of which a text may be shown as JSON."""
-
-    def __init__(self, word: str) -> None:
-        ends = [at for at in range(1, _LONGEST_ESCAPE + 1) if _ESCAPE.fullmatch(word[:at])]
-        escaped = [b"[\0-\x1f]" + word[at:].encode() for at in ends if at <= len(word)]
-        self._whole = word.encode()
-        self._end = word[max(ends, default=0) :].encode()
-        self._escaped = re.compile(b"|".join(escaped)) if escaped else None
-
-    def is_in(self, data: bytes) -> bool:
-        """Whether it may stand in some bytes, whose letters are small."""
-        if self._end not in data:
-            return False
-        return self._whole in data or (self._escaped is not None and self._escaped.search(data) is not None)
+def _has_tasks(row: CheckpointRow, thread: ThreadRows) -> bool:
+    """Whether something was written on the way to a checkpoint, from one that comes before it for certain."""
+    key = (row.namespace, row.parent or "")
+    return key < row.key and key in thread.checkpoints and key in thread.writes
 
 
-def _read(encoding: object, blob: bytes) -> object:
-    """What bytes hold: JSON may be called msgpack, see `decode.read_value`."""
-    if encoding == "json":
-        return json.loads(blob)
-    if blob[:1] == b"{":
-        with suppress(ValueError):
-            return json.loads(blob)
-    return _unpacked(blob)
+def _is_pulled(write: WriteRow) -> bool:
+    """Whether the path of a task tells which node it ran."""
+    path = write.task_path
+    return path.startswith(_PULLED) and len(path) > len(_PULLED) and write.task_id != NO_TASK
 
 
-def _unpacked(blob: bytes) -> object:
-    """What msgpack holds, without its typed values, which are looked into.
+def _is_of_marks(word: str) -> bool:
+    """Whether a word may be part of a mark in the place of a secret, or of a token's signature: nothing tells where."""
+    return word in _MARK or word in _BEGIN or _MARK.endswith(word.rstrip("a"))
 
-    Raises:
-        ValueError: it cannot be read, or holds a typed value that is not plainly constructed.
-        RecursionError: it is too deep.
+
+def _test_of(needed: Needed, places: dict[str, int]) -> _Test | None:
+    """What a set of words is asked: bits of words that all stand there, or `AND`, `OR` of several; None for nothing.
+
+    Args:
+        needed: literals.
+        places: the words and their bits; it takes in those of the literals.
     """
-    import ormsgpack
+    if not isinstance(needed, list):
+        words = [word for word in _WORD.findall(needed or "") if not _is_of_marks(word)]
+        bits = {1 << places.setdefault(word, len(places)) for word in words}
+        return sum(bits) or None
+    sign, *parts = needed
+    tests = [_test_of(part, places) for part in parts]
+    known = [test for test in tests if test is not None]
+    if not known or (sign == "OR" and len(known) < len(tests)):
+        return None
+    return (sign, known)
 
-    todo: list[tuple[int, bytes]] = []
 
-    def unpacked(data: bytes) -> object:
-        hook = lambda code, inner: todo.append((code, inner))  # noqa: E731  # one name for what both calls need
-        found: object = ormsgpack.unpackb(data, ext_hook=hook, option=ormsgpack.OPT_NON_STR_KEYS)
-        return found
-
-    whole = unpacked(blob)
-    for _ in range(MSGPACK_LEVELS):  # level by level: what lies in an extension is msgpack again
-        level, todo = todo, []
-        for code, data in level:
-            if not is_plainly_constructed(code, unpacked(data)):
-                raise ValueError("a typed value that is read otherwise than it stands there")
-        if not todo:
-            return whole
-    raise ValueError("typed values lie too deep")
+def _holds(test: _Test, mask: int) -> bool:
+    if isinstance(test, int):
+        return mask & test == test
+    sign, parts = test
+    return (all if sign == "AND" else any)(_holds(part, mask) for part in parts)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.addresses import Address
+from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path, get
 from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.changes.diff import diff
@@ -19,7 +20,7 @@ from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.detect import tables_of
 from agent_tt.interop.langgraph.opening import open_database
 from agent_tt.interop.langgraph.runs import last_checkpoints, read_branches, run_of
-from agent_tt.interop.langgraph.sieve import Sieve
+from agent_tt.interop.langgraph.sieve import Sieve, Stopped
 from agent_tt.interop.langgraph.steps import StepMaker
 from agent_tt.interop.langgraph.values import Values
 from agent_tt.model import Problem
@@ -28,7 +29,7 @@ from agent_tt.protocols.derived import StateCursor, next_write, written_at
 from agent_tt.protocols.references import resolve_run, resolve_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch
     from agent_tt.model import Call, Run, Step
+    from agent_tt.protocols import Needed
 
 __all__ = ["LangGraphSource"]
 
@@ -46,7 +48,8 @@ _ROWS_KEPT: Final = 200_000
 """Rows of layouts: those of 20,000 short threads are made once, whoever lists, searches or imports them."""
 
 _FEWEST_SIFTED: Final = 5_000
-"""Checkpoints from which on it is sifted which runs may hold a word: fewer are read as fast."""
+_LEAST_SIFTED: Final = 4 * 1024 * 1024
+"""Checkpoints, or bytes, from which on it is sifted which runs may hold a word: fewer are indexed as fast."""
 
 _ANCHORED_KEPT: Final = 64
 _CHANGES_KEPT: Final = 512
@@ -60,7 +63,8 @@ class _Contents:
     def __init__(self, database: Database, version: int, before: _Contents | None) -> None:
         self.version = version
         known = before.branches.values() if before is not None else ()
-        self.branches: dict[str, Branch] = read_branches(database.threads(), known)
+        with collector_paused():  # it would take half of the time of many threads
+            self.branches: dict[str, Branch] = read_branches(database.threads(), known)
         self.values = Values(database)
         self.empty: Wire = {}
         self.layouts: Kept[Mapping[str, Layout]] = Kept(_ROWS_KEPT, _rows_of)
@@ -236,17 +240,22 @@ class LangGraphSource(RunSource):
         finally:
             self._held.contents = before
 
-    def may_hold(self, words: Sequence[str]) -> list[str] | None:
-        """List the runs of which a text may hold some words, or a part is not readable; None where that is unknown."""
-        with self.one_moment():
-            threads = {each.thread.rows.thread: each.thread.rows for each in self._contents().branches.values()}
-            if sum(len(rows.checkpoints) for rows in threads.values()) < _FEWEST_SIFTED:
+    def may_hold(self, needed: Iterable[Needed], cancelled: Callable[[], bool] = lambda: False) -> list[str] | None:
+        """List the runs that may have texts with what is needed; None in a small database."""
+        with self.one_moment(), collector_paused():
+            branches = self._contents().branches
+            threads = {each.thread.rows.thread: each.thread.rows for each in branches.values()}
+            count = sum(len(rows.checkpoints) for rows in threads.values())
+            if count < _FEWEST_SIFTED and self._database.size() < _LEAST_SIFTED:
                 return None
-            sieve = Sieve(words)
-            if not sieve.tells or not self._database.sift(sieve):
-                return None
-            sieve.take_rows(threads)
-            return [run for run, each in self._contents().branches.items() if each.thread.rows.thread in sieve.held]
+            sieve = Sieve(needed, cancelled)
+            try:
+                if sieve.tells:
+                    sieve.take_rows(threads)
+                    self._database.sift(sieve)
+            except Stopped:
+                return [*branches]
+            return [run for run, each in branches.items() if sieve.holds(each.thread.rows.thread)]
 
     def fingerprint(self) -> str | None:
         """Say what the file and its logs look like from outside; None while they may still be written to."""
@@ -254,7 +263,7 @@ class LangGraphSource(RunSource):
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
         """List all branches of all threads, the newest first; at most `limit` where that is given."""
-        with self._lock:
+        with self._lock, collector_paused():
             contents = self._contents()
             chosen = [*contents.branches][:limit]
             # Thread by thread: each is laid out once.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotAStore
-from agent_tt.interop.langgraph.connection import DatabaseFile
+from agent_tt.interop.langgraph.connection import DatabaseFile, reading_many
 from agent_tt.interop.langgraph.database import Database, Document
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.rows import CheckpointRow, newest_first, threads_of
@@ -73,6 +73,10 @@ class SqliteDatabase(Database):
         """Give a number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
+    def size(self) -> int:
+        """How many bytes the file and its log take."""
+        return self._file.size()
+
     def fingerprint(self) -> str | None:
         """Say what the file and its logs look like; None while they may still be written to."""
         return self._file.fingerprint()
@@ -89,17 +93,17 @@ class SqliteDatabase(Database):
         """Give the stored bytes of values that tasks wrote."""
         return [self._blob(row) for row in rows]
 
-    def sift(self, sieve: Sieve) -> bool:
+    def sift(self, sieve: Sieve) -> None:
         """Have a sieve take in all values, in the order in which they lie in the file."""
-        if not self.is_current:
-            return False
+        names = "thread_id, checkpoint_ns, checkpoint_id"
+        of_checkpoints = f"{names}, type" if self._tables.family is Family.CURRENT else "thread_id, '', thread_ts, ''"
 
         def work(connection: sqlite3.Connection) -> None:
-            sieve.take_checkpoints(connection.execute("SELECT thread_id, type, checkpoint FROM checkpoints"))
-            sieve.take_values(connection.execute("SELECT thread_id, type, value FROM writes"))
+            sieve.take_checkpoints(connection.execute(f"SELECT {of_checkpoints}, checkpoint FROM checkpoints"))  # noqa: S608
+            if self._tables.has_writes:
+                sieve.take_values(connection.execute(f"SELECT {names}, channel, type, value FROM writes"))  # noqa: S608
 
-        self._file.read(work)
-        return True
+        self._file.read(lambda connection: reading_many(connection, lambda: work(connection)))
 
     def space(self, report: Callable[[int, int], None]) -> Space:
         """What fills the file."""
@@ -118,15 +122,15 @@ def _readable(tables: Tables | None, path: Path) -> Tables:
 def read_threads(connection: sqlite3.Connection, tables: Tables, only: str | None = None) -> dict[str, ThreadRows]:
     """The rows of all threads or of one, the one with the newest checkpoint first."""
     where, names = ("", ()) if only is None else (" WHERE thread_id = ?", (only,))
-    writes: sqlite3.Cursor | tuple[()] = ()
-    if tables.has_writes:
-        task_path = "task_path" if tables.has_task_path else "''"
-        writes = connection.execute(
-            f"SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type FROM writes"  # noqa: S608
-            f"{where} ORDER BY 5, task_id, idx",
-            names,
-        )
-    return newest_first(threads_of(connection.execute(_checkpoints_query(tables, where), names), writes))
+    task_path = "task_path" if tables.has_task_path else "''"
+    columns = f"thread_id, checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type"
+    of_writes = f"SELECT {columns} FROM writes{where} ORDER BY 5, task_id, idx"  # noqa: S608
+
+    def work() -> dict[str, ThreadRows]:
+        writes = connection.execute(of_writes, names) if tables.has_writes else ()
+        return threads_of(connection.execute(_checkpoints_query(tables, where), names), writes)
+
+    return newest_first(reading_many(connection, work))
 
 
 def _checkpoints_query(tables: Tables, where: str) -> str:

@@ -4,7 +4,7 @@
 |---|---|
 | `recorded` | which texts a run recorded: the one place that says so |
 | `requests` | what a request to a model repeats of the one before it |
-| `query`, `folding` | what is searched for, and what it means that a text holds it |
+| `query` | what is searched for |
 | `hits` | what comes out, and in which order |
 | `read` | searching by reading |
 | `cache` | the file that an index lies in |

@@ -20,7 +20,6 @@ from agent_tt.querying.search.build import Builder, IndexFull
 from agent_tt.querying.search.cache import Cache, can_index
 from agent_tt.querying.search.hits import Gathered, Hits
 from agent_tt.querying.search.lookup import Stretch, look_up
-from agent_tt.querying.search.query import words_needed
 from agent_tt.querying.search.read import gather, gather_step
 from agent_tt.querying.search.recorded import RunTexts, Segment, segments
 from agent_tt.querying.search.write import forget
@@ -28,7 +27,7 @@ from agent_tt.querying.unread import unread_in
 from agent_tt.redaction.own import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.model import Run
@@ -45,8 +44,13 @@ _FIRST_SNAPSHOT_S: Final = 0.04
 _SNAPSHOT_S: Final = 0.25
 """Seconds until what a search has found so far is given for the first time, and between two further times."""
 
-_MOST_SIFTED: Final = 1_000
-"""Runs, and steps of them, that are read without an index where the source tells which may hold what is looked for."""
+_FEWEST_STEPS: Final = 1_000
+"""Steps that are read, of the newest runs, before a list that is full ends a search of a source that has no index."""
+
+_OF_SIFTING: Final = 0.9
+"""The share of the time that a search may take in which it is told which runs may hold what is looked for."""
+
+_NO_END: Final = float("inf")
 
 _NEARLY_ALL: Final = 0.99
 """The share that a search says at most before it has come to its end."""
@@ -129,7 +133,7 @@ class Finder:
             RunNotFound: there is no such run.
             StoreUnreadable: the source cannot be read.
         """
-        if not self.uses_index:
+        if not self.indexes(runs):
             return
         wanted = None if runs is None else frozenset(runs)
         with self._building:
@@ -150,6 +154,10 @@ class Finder:
                 self.uses_index = False
             finally:
                 cache.close()
+
+    def indexes(self, runs: Sequence[str] | None) -> bool:
+        """Whether an index of some runs is made and used: of all runs not where the source tells which may hold it."""
+        return self.uses_index and (runs is not None or self._source.may_hold(()) is None)
 
     def _update(self, cache: Cache, runs: Sequence[str] | None, cancelled: Callable[[], bool]) -> Iterator[float]:
         known = {run.id: run for run in self._source.runs(archived=True)}
@@ -173,13 +181,16 @@ class Finder:
                 self.uses_index = False
         return self._cache
 
-    def unread(self, runs: Sequence[str] | None = None) -> list[tuple[Run, str]]:
+    def unread(
+        self, runs: Sequence[str] | None = None, *, cancelled: Callable[[], bool] = _never
+    ) -> list[tuple[Run, str]]:
         """What of some runs a search cannot look at, in words, for each run that has such parts.
 
         The index knows it of databases of other systems that nobody has changed since; else it is found out now.
 
         Args:
             runs: ids of runs; all, each with its own steps, where not given.
+            cancelled: asked once a run; of the first run that it says yes at, it is said that it was not looked at.
         """
         looks = None if self._source.capabilities.redacted else self._source.fingerprint()
         known: Mapping[str, Indexed] = {}
@@ -187,10 +198,13 @@ class Finder:
             known = cache.runs() if looks is not None and (cache := self._opened()) is not None else {}
         found: list[tuple[Run, str]] = []
         if runs is None and self._doubted is not None and self._doubted[0] == self._source.version():
-            chosen = [self._source.run(run) for run in self._doubted[1]]
+            chosen: Iterable[Run] = map(self._source.run, self._doubted[1])
         else:
-            chosen = self._source.runs() if runs is None else [self._source.run(run) for run in runs]
+            chosen = self._source.runs() if runs is None else map(self._source.run, runs)
         for run in chosen:
+            if cancelled():
+                found.append((run, "whether all of it, and of the runs before it, can be read was not looked at"))
+                break
             row = known.get(run.id) if runs is None or run.parent is None else None  # which knows of its own steps only
             if row is not None and row.seen == looks:
                 said = json.loads(row.unread)
@@ -208,19 +222,21 @@ class Finder:
         *,
         by: By = "rank",
         limit: int = 100,
+        seconds: float | None = None,
         progress: Callable[[float], None] = _nobody,
         cancelled: Callable[[], bool] = _never,
     ) -> Hits:
         """Search all there is: `update`, then `search`.
 
-        Where a source of another system tells that many runs may hold it, and the newest of them fill the list, the
-        others are not read: see `Hits.newest`.
+        Where a source of another system tells which runs may hold it, they are read without an index, the newest first,
+        and not all of them where those fill the list: see `Hits.newest`.
 
         Args:
             query: what is searched for.
             runs: ids of runs; all where not given.
             by: order of the hits.
             limit: at most so many hits.
+            seconds: how long a search of all runs of another system's file may take; None for as long as it takes.
             progress: is told the share that can be searched, 0 to 1.
             cancelled: asked now and then; when it says yes, what is indexed by then is searched, or was read.
 
@@ -228,50 +244,23 @@ class Finder:
             RunNotFound: there is no such run.
             InvalidExpression: a pattern takes too much work.
         """
-        names = self._sifted(query) if runs is None else None
-        if names is not None:
-            some = self._newest(names)
-            asked = _Asked(query, some, own_only=True, by=by, limit=limit, cancelled=cancelled)
-            hits = Hits()
-            for hits in self._read(asked):
-                progress(hits.searched)
-            if len(some) == len(names) or hits.searched < 1:
-                return hits
-            if hits.is_complete and len(hits.hits) >= limit:
-                return replace(hits, is_complete=False, newest=len(some))
+        begun = time.monotonic()
+        is_timed = seconds is not None and runs is None and not self._source.capabilities.redacted
+        end = begun + (seconds or 0.0) if is_timed else _NO_END
+        wished, cancelled = cancelled, lambda: time.monotonic() >= end or wished()
         for share in self.update(runs, cancelled=cancelled):
             progress(share)
         hits = Hits()
-        is_partial = self.uses_index and cancelled()  # to search what is indexed takes little beside making the index
-        for hits in self.searching(query, runs, by=by, limit=limit, cancelled=_never if is_partial else cancelled):
+        is_partial = (
+            self.indexes(runs) and cancelled()
+        )  # to search what is indexed takes little beside making the index
+        stopped = _never if is_partial else cancelled
+        for hits in self.searching(query, runs, by=by, limit=limit, end=end, cancelled=stopped):
             progress(hits.searched)
-        if hits.searched < 1 and self.uses_index and not cancelled():  # somebody threw the index away meanwhile
+        if hits.searched < 1 and self.indexes(runs) and not cancelled():  # somebody threw the index away meanwhile
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
-        return hits
-
-    def _sifted(self, query: Query) -> Sequence[str] | None:
-        """The ids of all runs that may hold what is searched for, the newest first; None where nothing tells that.
-
-        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
-        """
-        words = words_needed(query.needed)
-        names = self._source.may_hold(words) if words and not OWN.rules.profile else None  # whose marks are any letters
-        if names is not None:
-            self._doubted = (self._source.version(), names)
-        return names
-
-    def _newest(self, names: Sequence[str]) -> list[Run]:
-        """The first runs of some, as many as are read without an index."""
-        found: list[Run] = []
-        steps = 0
-        for name in names[:_MOST_SIFTED]:
-            run = self._source.run(name)
-            steps += run.steps
-            if steps > _MOST_SIFTED:
-                break
-            found.append(run)
-        return found
+        return hits if hits.searched >= 1 or wished() else replace(hits, seconds=time.monotonic() - begun)
 
     def search(
         self,
@@ -305,16 +294,77 @@ class Finder:
         *,
         by: By = "rank",
         limit: int = 100,
+        end: float = _NO_END,
         cancelled: Callable[[], bool] = _never,
     ) -> Iterator[Hits]:
         """As `search`; what was found so far is given soon, and then now and again, each time as all of it together.
 
-        A search that gives something is to be taken to its end or closed: others wait for it.
+        A search that gives something is to be taken to its end or closed: others wait for it. `end` is when it will
+        be cancelled at the latest, by `time.monotonic`.
         """
+        names = self._sifted(query, end, cancelled) if runs is None else None
+        if names is not None:
+            yield from self._read_newest(
+                _Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled), names
+            )
+            return
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
         asked = _Asked(query, chosen, runs is None, by, limit, cancelled)
         if not (yield from self._by_index(asked)):
             yield from self._read(asked)
+
+    def _sifted(self, query: Query, end: float, cancelled: Callable[[], bool]) -> Sequence[str] | None:
+        """The ids of all runs that may hold what is searched for, the newest first; None where there is an index.
+
+        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
+        """
+        now = time.monotonic()
+        stop = now + (end - now) * _OF_SIFTING
+        needed = () if OWN.rules.profile else query.needed_somewhere  # its marks are any letters
+        names = self._source.may_hold(needed, lambda: time.monotonic() >= stop or cancelled())
+        if names is not None:
+            self._doubted = (self._source.version(), names)
+        return names
+
+    def _read_newest(self, asked: _Asked, names: Sequence[str]) -> Iterator[Hits]:
+        """Read the newest of some runs until all were read, the list is full, or it is cancelled."""
+        gathered = Gathered(asked.query, asked.by)
+        due = time.monotonic() + _FIRST_SNAPSHOT_S
+        steps = read = 0
+        is_cut = False
+
+        def cancelled() -> bool:
+            nonlocal is_cut
+            is_cut = is_cut or asked.cancelled()
+            return is_cut
+
+        for read, name in enumerate(names):
+            if gathered.is_full or (steps >= _FEWEST_STEPS and len(gathered) >= asked.limit):
+                yield replace(gathered.hits(asked.limit), is_complete=False, newest=read, of=len(names))
+                return
+            try:
+                run = self._source.run(name)
+                found = gather(self._source, run, read, asked.query, gathered, own_only=True, cancelled=cancelled)
+                while self._next_of(found) is not None:
+                    steps += 1
+            except RunNotFound:  # it was deleted meanwhile
+                continue
+            if is_cut:
+                break
+            if time.monotonic() >= due:
+                share = min((read + 1) / len(names), _NEARLY_ALL)
+                yield replace(gathered.hits(asked.limit, searched=share), newest=read + 1, of=len(names))
+                due = time.monotonic() + _SNAPSHOT_S
+        if is_cut:
+            share = min((read + 1) / len(names), _NEARLY_ALL)
+            yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
+        else:
+            yield gathered.hits(asked.limit)
+
+    def _next_of(self, steps: Iterator[int]) -> int | None:
+        """The next step that was read, as of one moment; None after the last one."""
+        with self._source.one_moment():
+            return next(steps, None)
 
     def _by_index(self, asked: _Asked) -> Generator[Hits, None, bool]:
         """What the index has; returns whether there is one."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import sqlite3
 
-    from agent_tt.querying.search.query import Needed
+    from agent_tt.protocols import Needed
 
 __all__ = ["grams_of"]
 

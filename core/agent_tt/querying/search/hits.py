@@ -45,6 +45,10 @@ _MOST_MATCHED: Final = 50_000
 _MOST_CHARACTERS: Final = 50_000_000
 """Texts that are gathered, and characters of them, before a search by reading stops."""
 
+_SHORT: Final = 64
+_MOST_WITHOUT: Final = 50_000
+"""Characters of short texts, and how many are known to hold nothing: runs say the same names again and again."""
+
 _MOST_STEPS: Final = 5_000
 """Places whose steps are noted beside the hits."""
 
@@ -92,6 +96,8 @@ class Hits:
         searched: the share of what was recorded that could be searched yet, 0 to 1.
         newest: where only so many runs were looked at, the newest of those that may hold it: `total` is of these, and
             others may have better hits; None where all were.
+        of: where `newest` is said, how many runs may hold it.
+        seconds: after how many seconds the search ended by itself, before it was at its end; None where it did not.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -100,6 +106,8 @@ class Hits:
     steps: tuple[int, ...] = ()
     searched: float = 1.0
     newest: int | None = None
+    of: int | None = None
+    seconds: float | None = None
 
 
 class Place(NamedTuple):
@@ -194,6 +202,7 @@ class Gathered:
         self._query = query
         self._by = by
         self._matched: dict[tuple[int, int, str], _Matched] = {}
+        self._without: set[str] = set()
         self._stop = 0
         self._characters = 0
         self.is_complete = True
@@ -225,10 +234,14 @@ class Gathered:
         Raises:
             InvalidExpression: a pattern takes too much work.
         """
+        if text in self._without:
+            return
         known = self._matched.get((rank, kind, text))
         found = self._query.find(text) if known is None else known.found
         if found is not None:
             self.take(run, rank, kind, text, found, (place,))
+        elif len(text) <= _SHORT and len(self._without) < _MOST_WITHOUT:
+            self._without.add(text)
 
     def take(
         self,
@@ -286,13 +299,20 @@ class Gathered:
         for each in heapq.nsmallest(limit, matched, key=order):
             yield each.hit(self._query, each.places[0], times=each.uses, last=each.last)
 
-    def _by_step(self, matched: Iterable[_Matched], limit: int) -> Iterator[Hit]:
+    def _by_step(self, matched: Sequence[_Matched], limit: int) -> Iterator[Hit]:
         def rows(each: _Matched) -> Iterator[tuple[int, int, int, tuple[int, int], str, int, str, Place, _Matched]]:
             for place in each.all_places():
                 of_text = (place.brought, place.path, each.kind, each.text)
                 yield each.rank, place.step, place.order, *of_text, place, each
 
+        def begins(each: _Matched) -> tuple[int, int, int]:
+            first = each.places[0]
+            return each.rank, first.step, first.order if not each.later else -1  # a later part may begin in that step
+
         is_one = len({each.rank for each in matched}) == 1
+        if len(matched) > limit:  # then those that begin last have no place in the list
+            last = heapq.nsmallest(limit, map(begins, matched))[-1]
+            matched = [each for each in matched if begins(each) <= last]
         merged = heapq.merge(*map(rows, matched), key=lambda row: row[:7])
         for row in itertools.islice(merged, limit):
             if self._stop and is_one and row[1] > self._stop:  # what came up since may belong before it

@@ -15,8 +15,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.codec.folding import fold
 from agent_tt.querying.search.cache import first_id, last_id, run_of
-from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.grams import grams_of
 from agent_tt.querying.search.hits import Later, Place
 from agent_tt.querying.search.read import AGENT, CALL, FOREVER, OF_CALLS, OF_REQUESTS

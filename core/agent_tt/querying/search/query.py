@@ -18,20 +18,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn
 
+from agent_tt.codec.folding import find_word, fold, same_letters
 from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.querying.expressions.patterns import BadPattern, Pattern, TooMuchWork, compile_pattern
-from agent_tt.querying.search.folding import find_word, fold, same_letters
 from agent_tt.querying.search.recorded import FIELDS, KINDS, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Found", "Needed", "Query", "parse", "words_needed"]
+    from agent_tt.protocols import Needed
 
-Needed: TypeAlias = "str | list[Needed] | None"
-"""Folded literals that stand in every text that matches: see `Pattern.needs`."""
+__all__ = ["Found", "Query", "parse"]
 
 _MOST_CHARACTERS: Final = 1_000
 _MOST_TERMS: Final = 20
@@ -42,7 +41,6 @@ each character that was searched."""
 
 _PIECE: Final = re.compile(r'(?P<filter>in|tool|agent|step):(?P<value>"[^"]*"?|\S*)|"(?P<quoted>[^"]*)"?|(?P<word>\S+)')
 _STEPS: Final = re.compile(r"(?P<first>\d{0,18})(?P<dash>-?)(?P<last>\d{0,18})")
-_ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _CAPITALS_OF_CLASSES: Final = re.compile(r"\\.", re.DOTALL)
 
 
@@ -134,6 +132,11 @@ class Query:
         if not self.terms:
             return None
         return ["AND", *(fold(term) for term in self.terms)]
+
+    @property
+    def needed_somewhere(self) -> list[Needed]:
+        """What a run needs that has a hit, each in some text: not only that which is searched for."""
+        return [self.needed, self.tool, self.agent]
 
     def _matches(self, pattern: Pattern, text: str) -> bool:
         try:
@@ -258,18 +261,6 @@ def _pattern(text: str) -> Pattern:
         return compile_pattern(same_letters(written))
     except BadPattern as error:
         _refuse(text, 0, str(error))
-
-
-def words_needed(needed: Needed) -> list[str]:
-    """The words of ASCII letters and digits, and of nothing else, that every text has in it that matches.
-
-    Args:
-        needed: what such a text needs, as `Query.needed`.
-    """
-    if isinstance(needed, list):
-        sign, *parts = needed
-        return [word for part in parts for word in words_needed(part)] if sign == "AND" else []
-    return _ASCII_WORD.findall(needed or "")
 
 
 def _folded(needs: Needed) -> Needed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.querying.search.folding import fold
+from agent_tt.codec.folding import fold
 from agent_tt.querying.search.hits import Place
 from agent_tt.querying.search.recorded import KINDS, Kind, RunTexts, Segment, segments
 from agent_tt.querying.search.requests import Requests

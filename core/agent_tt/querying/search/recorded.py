@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt.codec.carried import Carried
 from agent_tt.codec.paths import format_path
+from agent_tt.codec.texts import texts
 from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import op_path
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
-from agent_tt.querying.texts import texts
 from agent_tt.querying.unread import is_damaged
 from agent_tt.redaction.values import Redactor
 from agent_tt.store import ingest_filter

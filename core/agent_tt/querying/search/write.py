@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import orjson
 import zstandard
 
+from agent_tt.codec.folding import fold
 from agent_tt.querying.expressions.machine import END
 from agent_tt.querying.search.cache import first_id, last_id
-from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.recorded import KINDS
 from agent_tt.querying.search.requests import Request
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.query import Query
 
 _FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
+_UNKNOWN: Final = 2
+_SECONDS: Final = 7.0
+"""How long a search of all runs of another program's file takes at most, where nothing else is said."""
 _MOST_UNREAD: Final = 3
 _MOST_NAMED: Final = 100
 _SHARES = 100
@@ -38,6 +41,13 @@ _STEP, _WHERE, _RUN, _GAPS = 5, 26, 18, 4
 @click.option("--in", "fields", multiple=True, type=click.Choice(_FIELDS), help="Search this only; may be given again.")
 @click.option("--by", type=click.Choice(["rank", "step"]), default="rank", show_default=True, help="Order of the hits.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Hits that are listed.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=_SECONDS,
+    show_default=True,
+    help="With --all, of another program's file: search no longer than this; 0 for as long as it takes.",
+)
 @click.option("--where", metavar="EXPRESSION", help="List the steps at which this holds, instead of a text.")
 @common_options
 def command(
@@ -50,6 +60,7 @@ def command(
     fields: tuple[str, ...],
     by: By,
     limit: int,
+    seconds: float,
     where: str | None,
 ) -> int:
     """Search runs for TEXT: names, messages, arguments, results, errors, state.
@@ -62,6 +73,8 @@ def command(
 
     An index is kept in the user's cache folder; search_index = false in the settings turns that off. Ctrl-C ends a long
     search with what it found, and says how much was searched (exit code 130); with an index the next one goes on there.
+    A search of all of another program's file ends by itself after --seconds, and says so; where it found nothing by
+    then, the exit code is 2: nobody knows.
 
     \b
     agent-tt find flaky-checkout refused
@@ -69,7 +82,8 @@ def command(
     agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
     agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
     --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
-            with searched: 0.43 where Ctrl-C ended it; with newest: 250 where only so many runs were looked at;
+            with searched: 0.43 where it was ended before its end, and seconds: 7.0 where --seconds did that; with
+            newest: 250, of: 9000 where only so many of the runs that may hold it were looked at;
             with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}; where nothing was found, also
             {unread: ["step 3 cannot be read whole"]} of what could not be looked at
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -84,7 +98,7 @@ def command(
     query = parse(text, regex=regex, fields=fields)
     with options.source(*runs or ()) as source:
         ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
-        found, unread = _search(options, source, query, ids, by, limit)
+        found, unread = _search(options, source, query, ids, by, limit, seconds or None)
         if options.as_json:
             hits = [hit_shape(hit) for hit in found.hits]
             write_json(
@@ -93,15 +107,16 @@ def command(
                     "total": found.total,
                     "complete": found.is_complete and found.searched >= 1,
                     **({"searched": round(found.searched, 3)} if found.searched < 1 else {}),
-                    **({"newest": found.newest} if found.newest is not None else {}),
+                    **({"newest": found.newest, "of": found.of} if found.newest is not None else {}),
+                    **({"seconds": round(found.seconds, 1)} if found.seconds is not None else {}),
                     **({"unread": [*unread]} if unread else {}),
                 }
             )
         else:
             names = {} if ids is not None and len(ids) == 1 else _names(source, {hit.run for hit in found.hits})
             _print(options.terminal(), found, names, text, unread)
-    if found.searched < 1:
-        return INTERRUPTED
+    if found.searched < 1 and (found.seconds is None or not found.hits):
+        return INTERRUPTED if found.seconds is None else _UNKNOWN
     return 0 if found.hits else 1
 
 
@@ -127,13 +142,21 @@ def _runs_and_text(
 
 
 def _search(
-    options: Options, source: RunSource, query: Query, runs: Sequence[str] | None, by: By, limit: int
+    options: Options,
+    source: RunSource,
+    query: Query,
+    runs: Sequence[str] | None,
+    by: By,
+    limit: int,
+    seconds: float | None,
 ) -> tuple[Hits, tuple[str, ...]]:
     """Search, until Ctrl-C at most; also say what could not be looked at, where nothing was found in all there is."""
+    import time
     from contextlib import closing
 
     from agent_tt.querying.search.finder import Finder
 
+    begun = time.monotonic()
     with (
         closing(Finder(source)) as finder,
         counter("searching, in percent", show=not options.as_json) as report,
@@ -144,12 +167,15 @@ def _search(
             runs,
             by=by,
             limit=limit,
+            seconds=seconds,
             progress=lambda share: report(int(share * _SHARES), _SHARES),
             cancelled=is_stopped,
         )
         if found.hits or found.searched < 1:
             return found, ()
-        unread = finder.unread(runs)
+        is_timed = seconds is not None and runs is None and not source.capabilities.redacted
+        end = max(begun + (seconds or 0), time.monotonic() + 1) if is_timed else float("inf")
+        unread = finder.unread(runs, cancelled=lambda: time.monotonic() >= end or is_stopped())
         is_one = runs is not None and len(runs) == 1
         return found, tuple(words if is_one else f"{run.name}: {words}" for run, words in unread)
 
@@ -213,14 +239,26 @@ def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str, un
     if shown < found.total or not found.is_complete:
         total = f"{found.total:,}{'' if found.is_complete or found.newest else '+'} hits"
         if found.newest is not None:
-            total += f" in {counted(found.newest, 'run')}, the newest that may hold it; others were not looked at"
+            total += f" in {counted(found.newest, 'run')}, the newest of {found.of:,} that may hold it"
+        if found.newest is not None and found.searched >= 1:
+            total += "; others were not looked at"
         terminal.line(Cell(f"{total}; these are {counted(len(found.hits), 'line')} of them: --limit", "muted"))
     _print_unsearched(terminal, found)
 
 
 def _print_unsearched(terminal: Terminal, found: Hits) -> None:
-    if found.searched < 1:
-        terminal.line(Cell(f"stopped: {int(found.searched * _SHARES)} % was searched, the rest was not", "muted"))
+    """Say what was searched of what there is, where that is not all."""
+    if found.searched >= 1:
+        return
+    what = f"{int(found.searched * _SHARES)} % was searched"
+    if found.newest is not None:
+        newest = f"the newest {found.newest:,} were" if found.newest else "none was"
+        what = f"of {counted(found.of or 0, 'run')} that may hold it {newest} searched to the end"
+    if found.seconds is None:
+        terminal.line(Cell(f"stopped: {what}, the rest was not", "muted"))
+    else:
+        on = "--seconds 0 searches all, however long that takes"
+        terminal.line(Cell(f"{what} in {found.seconds:.0f} s, the rest was not: {on}", "muted"))
 
 
 def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:

@@ -89,6 +89,8 @@ class HitRows:
         """The steps with hits, each once, in order; not all of them where there are very many."""
         self.is_complete = True
         """Whether all hits are counted."""
+        self.newest: tuple[int, int] | None = None
+        """How many of how many runs that may hold it were looked at, the newest; None where all were."""
         self.runs: int | None = None
         """In how many runs they are, where several are searched; None where one is."""
         self._first: dict[tuple[str, str, int], int] = {}
@@ -111,6 +113,7 @@ class HitRows:
         else:
             rows.rows = [HitRow(hit, hit.last, hit.times) for hit in found.hits]
         rows.hits, rows.steps, rows.is_complete = found.total, list(found.steps), found.is_complete
+        rows.newest = None if found.newest is None else (found.newest, found.of or found.newest)
         return rows
 
     @property

@@ -124,6 +124,8 @@ class _Count(RowWidget):
             row.add(f" in {found.runs:,}{more} run{'' if found.runs == 1 and not more else 's'}", styles.muted)
         else:
             row.add(f" in {steps:,}{more} step{'' if steps == 1 and not more else 's'}", styles.muted)
+        if found.newest is not None:
+            row.add(f", looked at the newest {found.newest[0]:,} of {found.newest[1]:,}", styles.muted)
         if self.searched is not None:
             row.add(f"  {glyphs.still} searching {self.searched:.0%}", styles.note)
         elif self.searching:
