@@ -96,18 +96,18 @@ class _Opening:
             with passing():
                 return await connect()
         await talk.until_live()
-        if talk.served is None:
+        answering = talk.answering
+        if answering is None:
             with passing():
                 connection = await connect()
-            talk.line = connection.transport
         else:
             try:
                 await talk.fail_as_recorded()
             except Exception as error:
                 with_key(error, request)
                 raise
-            connection = stand_in(lambda protocol: _Line(protocol, talk))
-            talk.line = self._line = connection.transport
+            connection = stand_in(lambda protocol: _Line(protocol, answering))
+            self._line = connection.transport
         vars(connection.protocol).update({_TALK: talk, EXCHANGE: _Connection(talk)})
         return connection
 

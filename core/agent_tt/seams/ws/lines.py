@@ -13,7 +13,7 @@ from agent_tt.seams.http.served_transport import QuietTransport
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent_tt.seams.ws.talk import Serving, Talk
+    from agent_tt.seams.ws.answering import Answering, HandsOut
 
 
 class ServedTransport(QuietTransport):
@@ -21,16 +21,17 @@ class ServedTransport(QuietTransport):
 
     Args:
         protocol: the client's, which hears what the server says.
-        talk: the connection.
+        answering: what answers the connection.
     """
 
-    def __init__(self, protocol: Any, talk: Talk) -> None:
+    def __init__(self, protocol: Any, answering: Answering) -> None:
         super().__init__()
         self._protocol = protocol
-        self._talk = talk
+        self._answering = answering
         self._serving: set[asyncio.Task[None]] = set()
+        answering.line = self
 
-    # ------------------------------------------------------------ for the talk
+    # ------------------------------------------------------------ for what answers
 
     def receive(self, data: bytes) -> None:
         """Let the client have bytes of the server."""
@@ -47,7 +48,7 @@ class ServedTransport(QuietTransport):
             self._is_closed = True
             self._protocol.connection_lost(error)
 
-    def start(self, serving: Serving) -> None:
+    def start(self, serving: HandsOut) -> None:
         """Begin to hand out what was recorded, while the agent goes on."""
         # Made by hand: a task of ours takes no place among the lanes of the agent's.
         task = asyncio.Task(serving.run(self._may_read.wait), loop=self._loop)
@@ -58,7 +59,7 @@ class ServedTransport(QuietTransport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Look at `data`."""
-        self._talk.wrote(bytes(data))
+        self._answering.wrote(bytes(data))
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
         """Look at all of it, as one."""
@@ -78,7 +79,7 @@ class ServedTransport(QuietTransport):
         self._is_closed = True
         for task in self._serving:
             task.cancel()
-        self._talk.left()
+        self._answering.left()
         if not self._loop.is_closed():
             self._loop.call_soon(self._protocol.connection_lost, None)
 
@@ -87,16 +88,17 @@ class ServedSocket:
     """A socket; what the client sends is only looked at.
 
     Args:
-        talk: the connection.
+        answering: what answers the connection.
     """
 
-    def __init__(self, talk: Talk) -> None:
-        self._talk = talk
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
         self._arrived: queue.Queue[bytes | BaseException] = queue.Queue()
         self._left = b""
         self._is_closed = False
+        answering.line = self
 
-    # ------------------------------------------------------------ for the talk
+    # ------------------------------------------------------------ for what answers
 
     def receive(self, data: bytes) -> None:
         """Let the client have bytes of the server."""
@@ -108,7 +110,7 @@ class ServedSocket:
         """End the connection, with what broke it."""
         self._arrived.put(b"" if error is None else error)
 
-    def start(self, serving: Serving) -> None:
+    def start(self, serving: HandsOut) -> None:
         """Begin to hand out what was recorded, while the agent goes on."""
         threading.Thread(target=serving.run_here, name="agent-tt websocket", daemon=True).start()
 
@@ -130,7 +132,7 @@ class ServedSocket:
 
     def sendall(self, data: bytes) -> None:
         """Look at `data`."""
-        self._talk.wrote(bytes(data))
+        self._answering.wrote(bytes(data))
 
     def settimeout(self, _timeout: float | None) -> None:
         """Nothing here takes time."""
@@ -147,7 +149,7 @@ class ServedSocket:
         """End the connection for whoever receives."""
         if not self._is_closed:
             self._is_closed = True
-            self._talk.left()
+            self._answering.left()
             self._arrived.put(b"")
 
     def getsockname(self) -> Any:

@@ -127,15 +127,13 @@ def _create_connection(parse_uri: _Function, original: _Function) -> _Function:
                 return await original(connector)
         try:
             await talk.until_live()
-            if talk.served is None:
+            if talk.answering is None:
                 with passing():
                     connection = await original(connector)
-                talk.line = connection.transport
             else:
                 await talk.fail_as_recorded()
                 connection = connector.protocol_factory(parse_uri(connector.uri))
-                talk.line = ServedTransport(connection, talk)
-                connection.connection_made(talk.line)
+                connection.connection_made(ServedTransport(connection, talk.answering))
         except BaseException as error:
             talk.failed(error)
             raise
@@ -207,7 +205,7 @@ async def _fragments(connection: Any, talk: Talk, message: Any) -> AsyncIterator
                 raise _lost(connection, sending, error)
             yield sending.message
             sending.sent()
-        elif talk.served is not None:
+        elif talk.answering is not None:
             yield piece
 
 
@@ -231,18 +229,18 @@ def _connect_here(original: _Function, default: _Function) -> _Function:
 
         def create_connection(sock: Any, *args: Any, **more: Any) -> object:
             connection = make(sock, *args, **more)
-            if talk.served is not None:  # in place of one whose deadlines the clock of a replay does not see
+            if talk.answering is not None:  # in place of one whose deadlines the clock of a replay does not see
                 connection.recv_messages.frames = queue.Queue()
-            talk.line = sock
             vars(connection)[_TALK] = talk
             return connection
 
         try:
-            if talk.served is None:
+            if talk.answering is None:
                 with passing():
                     return original(uri, **{**options, "create_connection": create_connection})
             talk.fail_as_recorded_here()
-            given: dict[str, Any] = {"sock": ServedSocket(talk), "proxy": None, "create_connection": create_connection}
+            sock = ServedSocket(talk.answering)
+            given: dict[str, Any] = {"sock": sock, "proxy": None, "create_connection": create_connection}
             if uri.lower().startswith("wss:"):
                 given["ssl"] = NoTls()
             if "unix" in options:
@@ -317,5 +315,5 @@ def _fragments_here(connection: Any, talk: Talk, message: Iterable[Any]) -> Iter
                 raise _lost(connection, sending, error)
             yield sending.message
             sending.sent()
-        elif talk.served is not None:
+        elif talk.answering is not None:
             yield piece
