@@ -9,4 +9,7 @@
 | `lines` | what a library reads from in place of a network |
 | `aiohttp_ws_seam` | where WebSockets of `aiohttp` meet the network |
 | `websockets_seam` | where the clients of `websockets` meet the network |
+| `websockets_legacy_seam` | where its older client does |
+| `websocket_client_seam` | where `websocket-client` does |
+| `httpx_ws_seam` | where `httpx-ws` does |
 """

@@ -127,6 +127,10 @@ class Answering:
             raise served.read_past("a secret was in this message, which is not kept")
         self.line.receive(from_server(frame))
 
+    def waits_elsewhere(self) -> BaseException:
+        """What to raise where the agent waits for a message by the descriptor of a connection that has none."""
+        return self._served.read_past("the agent waits for its messages by a descriptor, and a replayed one has none")
+
     def cut(self) -> BaseException:
         """Lose the connection, which was opened in the recording; why."""
         error = ConnectionResetError(_CUT)
