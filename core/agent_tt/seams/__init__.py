@@ -3,7 +3,7 @@
 | module | what it knows |
 |---|---|
 | `http` | httpx, urllib3, `http.client` and aiohttp |
-| `ws` | WebSockets of `websockets` and `aiohttp` |
+| `ws` | WebSockets of `websockets`, `aiohttp`, `websocket-client` and `httpx-ws` |
 | `mcp` | sessions with servers of tools |
 | `processes` | processes that a program starts |
 | `install` | putting the seams in place, and taking them away again |

@@ -47,6 +47,84 @@ with agent_tt.record("chat", state=state) as run:
 """One connection that is opened before the first step of its loop, and used in each."""
 
 
+OTHERS = {
+    "websocket-client": """
+from websocket import create_connection
+
+connect, Lost = create_connection, OSError
+say, hear, close = (lambda each, word: each.send(word)), (lambda each: each.recv()), (lambda each: each.close())
+""",
+    "httpx-ws": """
+from httpx_ws import WebSocketNetworkError as Lost, connect_ws
+
+opened = []
+
+
+def connect(url):
+    opened.append(connect_ws(url))
+    return opened[-1].__enter__()
+
+
+def close(session):
+    for each in opened:
+        each.__exit__(None, None, None)
+
+
+say, hear = (lambda each, word: each.send_text(word)), (lambda each: each.receive_text())
+""",
+    "websockets.legacy": """
+import asyncio
+
+from websockets.legacy.client import connect as connecting
+from websockets.legacy.exceptions import *
+from websockets.exceptions import ConnectionClosed as Lost
+
+loop = asyncio.new_event_loop()
+
+
+async def opened(url):
+    return await connecting(url)
+
+
+def connect(url):
+    return loop.run_until_complete(opened(url))
+
+
+def say(each, word):
+    loop.run_until_complete(each.send(word))
+
+
+def hear(each):
+    return loop.run_until_complete(each.recv())
+
+
+def close(each):
+    loop.run_until_complete(each.close())
+""",
+}
+"""How other clients do it."""
+
+SAID = """
+import agent_tt
+
+state = {"heard": [], "lost": []}
+with agent_tt.record("chat", state=state) as run:
+    connection = connect(URL)
+    for n in range(4):
+        with run.step("say"):
+            try:
+                say(connection, f"word {n}")
+            except Lost as error:
+                while error.__cause__ is not None:
+                    error = error.__cause__
+                state["lost"].append(str(error))
+                connection = connect(URL)
+                say(connection, f"again {n}")
+            state["heard"].append(hear(connection))
+    close(connection)
+"""
+
+
 @pytest.fixture
 def echo() -> Iterator[Talking]:
     server = Talking(echoing)
@@ -161,4 +239,24 @@ def test_the_answer_of_a_model_over_a_websocket_is_edited(tmp_path: Path):
     fork = project.forked("asks", answers={"2": "It is lost."})
     assert (fork.status, project.state(fork)) == ("succeeded", {"said": ["It is lost."]}), fork.error
     assert server.count == 1
+    project.check_replay(fork)
+
+
+@pytest.mark.parametrize("client", OTHERS)
+def test_other_clients_are_held_and_lose_their_connection(echo: Talking, tmp_path: Path, client: str):
+    project = Project(tmp_path)
+    project.record((OTHERS[client] + SAID).replace("URL", repr(echo.url)))
+    denied = project.forked("chat", 3)
+    assert (denied.status, denied.error is not None and denied.error.short.partition(":")[0]) == (
+        "failed",
+        "ToolDenied",
+    )
+    assert echo.heard == [f"word {n}" for n in range(4)]
+    fork = project.forked("chat", 3, policy={"SEND *": "live"})
+    state: Any = project.state(fork)
+    assert fork.status == "succeeded", fork.error
+    assert state["heard"] == ["word 0", "word 1", "again 2", "word 3"]
+    assert "opened in the recording" in state["lost"][0]
+    assert echo.heard[4:] == ["again 2", "word 3"]
+    echo.stop()
     project.check_replay(fork)

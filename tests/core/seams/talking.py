@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.server import serve
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Awaitable, Callable
+
+with warnings.catch_warnings():  # it says that it is deprecated, and programs use it
+    warnings.simplefilter("ignore", DeprecationWarning)
+    legacy: Any = importlib.import_module("websockets.legacy.client")
 
 
 class Talking:
@@ -21,8 +28,9 @@ class Talking:
         url: where it is.
     """
 
-    def __init__(self, answer: Callable[[Any, Any], Awaitable[None]]) -> None:
+    def __init__(self, answer: Callable[[Any, Any], Awaitable[None]], *, tls: ssl.SSLContext | None = None) -> None:
         self._say = answer
+        self._tls = tls
         self.heard: list[str | bytes] = []
         self.count = 0
         self._loop = asyncio.new_event_loop()
@@ -33,17 +41,21 @@ class Talking:
 
     async def _serve(self) -> None:
         self._over = asyncio.Event()
-        async with serve(self._talk, "127.0.0.1", 0, process_request=self._refuse) as server:
-            self.url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        options: Any = {"process_request": self._refuse, "select_subprotocol": self._choose, "close_timeout": 0.5}
+        async with serve(self._talk, "127.0.0.1", 0, ssl=self._tls, **options) as server:
+            self.url = f"{'wss' if self._tls else 'ws'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             self._ready.set()
             await self._over.wait()
 
     def _refuse(self, connection: Any, request: Any) -> Any:
-        if request.path == "/moved":
+        if request.path in ("/moved", "/away"):
             answer = connection.respond(302, "over there\n")
-            answer.headers["Location"] = "/"
+            answer.headers["Location"] = "/" if request.path == "/moved" else self.url + "/"
             return answer
         return connection.respond(403, "not you\n") if request.path == "/forbidden" else None
+
+    def _choose(self, _: Any, offered: Any) -> Any:
+        return offered[0] if offered else None
 
     async def _talk(self, connection: Any) -> None:
         self.count += 1
@@ -74,6 +86,9 @@ async def echoing(connection: Any, message: Any) -> None:
             await connection.close(4001, "enough")
         case "drop":
             connection.transport.abort()
+        case "ping":
+            await connection.ping("you?")
+            await connection.send("there")
         case "silence":
             pass
         case _:

@@ -53,6 +53,19 @@ def test_aiohttp_messages_of_every_shape_come_again(echo: Talking, twice_echoed:
     assert kept.calls[3][0].args["binary"] is True
 
 
+def test_an_aiohttp_agent_that_answers_pings_itself_gets_them_again(echo: Talking, twice_echoed: Twice):
+    async def agent() -> Any:
+        async with aiohttp.ClientSession() as session, session.ws_connect(echo.url, autoping=False) as connection:
+            await connection.send_str("ping")
+            seen = await heard(connection, 2)
+            await connection.pong(b"you?")
+            await connection.ping(b"and you?")
+            return seen + await heard(connection, 1)
+
+    kept = twice_echoed(agent)
+    assert {"ping": "you?"} in [piece.data for piece in kept.calls[0][1]]
+
+
 @pytest.mark.parametrize("word", ["leave", "drop"])
 def test_an_aiohttp_connection_ends_as_it_ended(echo: Talking, twice_echoed: Twice, word: str):
     async def agent() -> Any:

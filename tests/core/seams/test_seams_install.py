@@ -199,7 +199,8 @@ def test_other_modules_are_none_of_our_business():
         SEAMS.release()
     assert set(LIBRARIES) == {
         "httpx", "httpx2", "urllib3", "http.client", "aiohttp", "aiohttp.client",
-        "websockets.asyncio.client", "websockets.sync.client",
+        "websockets.asyncio.client", "websockets.sync.client", "websockets.legacy.client",
+        "websocket._core", "websocket._dispatcher", "httpx_ws._api",
         "mcp.client.stdio", "mcp.client.streamable_http", "mcp.client.sse",
         "subprocess", "asyncio", "multiprocessing.util",
     }  # fmt: skip

@@ -11,7 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
+from mcp import types
+from pydantic import BaseModel
 from tests.core.seams.runs import Kept, recorded, replayed
 from tests.patience import PATIENCE_SECONDS
 
@@ -28,6 +31,8 @@ from agent_tt.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.core.seams.loopback import Loopback
 
 
 @dataclass
@@ -71,6 +76,12 @@ class Tools:
             return seen
 
 
+class Confirmed(BaseModel):
+    """What the server asks the client for, in the midst of a call."""
+
+    word: str
+
+
 @pytest.fixture(params=["streamable", "sse"])
 def tools(request: pytest.FixtureRequest) -> Iterator[Tools]:
     uvicorn = pytest.importorskip("uvicorn")
@@ -89,6 +100,13 @@ def tools(request: pytest.FixtureRequest) -> Iterator[Tools]:
     @made.tool(annotations=types.ToolAnnotations(readOnlyHint=True))
     def look(number: int) -> str:
         return f"found {number}"
+
+    async def confirm(context: Any) -> str:
+        answer = await context.elicit("Really?", Confirmed)
+        return f"{answer.action}: {answer.data.word}"
+
+    confirm.__annotations__ = {"context": server.Context, "return": str}
+    made.tool()(confirm)
 
     app = made.sse_app() if found.transport == "sse" else made.streamable_http_app()
     running = uvicorn.Server(
@@ -132,6 +150,36 @@ def test_a_call_of_a_tool_is_one_row_and_is_replayed_without_the_server(tools: T
     for _ in range(5):
         assert replayed(tools.agent, kept) == first
     assert tools.charged == [1, 2]
+
+
+def test_what_the_server_asks_during_a_call_the_agent_answers_again(tools: Tools, server: Loopback, tmp_path: Path):
+    """The agent's answer is its own doing: its requests are calls beside that of the tool, in the recorded lanes."""
+    from mcp.client.session import ClientSession
+
+    asked = server.url + "/echo"
+
+    async def agent() -> list[str]:
+        async def confirm(_context: Any, _params: Any) -> Any:
+            async with httpx2.AsyncClient() as client:
+                word = (await client.get(asked)).json()["id"]
+            return types.ElicitResult(action="accept", content={"word": word})
+
+        async with (
+            tools.connect() as (read, write),
+            ClientSession(read, write, elicitation_callback=confirm) as session,
+        ):
+            await session.initialize()
+            seen = [await session.call_tool("confirm", {}), await session.call_tool("add", {"number": 1})]
+            seen += await asyncio.gather(*(session.call_tool("confirm", {}) for _ in range(2)))
+            return [result.content[0].text for result in seen]
+
+    first, kept = recorded(agent, tmp_path / "runs.db")
+    assert first[0].startswith("accept: ")
+    assert [call.name for call, _ in kept.calls].count(f"GET {asked}") == 3
+    tools.stop()
+    server.stop()
+    for _ in range(5):
+        assert replayed(agent, kept) == first
 
 
 def test_a_fork_denies_a_tool_that_writes_and_lets_the_session_be(tools: Tools, tmp_path: Path):

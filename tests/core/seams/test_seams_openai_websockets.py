@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+import ssl
+from typing import TYPE_CHECKING, Any, Final
 
+import httpx
 import openai
 import pytest
+import websocket
+from httpx_ws import connect_ws
+from tests.core.seams.certificates import certificate
 from tests.core.seams.runs import recorded, replayed
-from tests.core.seams.talking import Talking
+from tests.core.seams.talking import Talking, legacy
 
 from agent_tt.providers.reading import recorded_answer, recorded_call
 
@@ -164,3 +170,57 @@ def test_responses_over_a_websocket_are_as_over_http(served: Callable[[Any], Tal
     assert read.messages[0].text == "Where is order 7?"
     assert recorded_answer(read, asked.result).messages[0].text == said
     assert asked.meta["tokens_out"] == 3
+
+
+ASKED: Final = (
+    {"type": "session.update", "session": {"type": "realtime", "instructions": "Be brief."}},
+    {"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": []}},
+    {"type": "response.create"},
+)
+
+
+def with_websocket_client(url: str) -> list[str]:
+    seen: list[str] = []
+
+    def heard(app: Any, message: str) -> None:
+        seen.append(json.loads(message)["type"])
+        if seen[-1] == "rate_limits.updated":
+            app.close()
+
+    app = websocket.WebSocketApp(
+        url,
+        header=["Authorization: Bearer none"],
+        on_open=lambda app: [app.send(json.dumps(event)) for event in ASKED],
+        on_message=heard,
+    )
+    app.run_forever(sslopt={"cert_reqs": ssl.CERT_NONE, "check_hostname": False})
+    return seen
+
+
+def with_httpx_ws(url: str) -> list[str]:
+    with httpx.Client(verify=certificate()[1]) as client, connect_ws(url, client) as session:
+        for event in ASKED:
+            session.send_json(event)
+        return [session.receive_json()["type"] for _ in range(6)]
+
+
+async def with_legacy(url: str) -> list[str]:
+    async with legacy.connect(url, ssl=certificate()[1]) as connection:
+        for event in ASKED:
+            await connection.send(json.dumps(event))
+        return [json.loads(await connection.recv())["type"] for _ in range(6)]
+
+
+@pytest.mark.parametrize("client", [with_websocket_client, with_httpx_ws, with_legacy])
+def test_a_conversation_through_other_clients_is_model_calls_over_tls(client: Any, tmp_path: Path):
+    server = Talking(realtime, tls=certificate()[0])
+    url = server.url + "/v1/realtime?model=gpt-realtime"
+
+    def agent() -> Any:
+        return asyncio.run(client(url)) if client is with_legacy else client(url)
+
+    first, kept = five_times(agent, server, tmp_path / "runs.db")
+    assert first[-1] == "rate_limits.updated"
+    (asked,) = [call for call, _ in kept.calls if call.kind == "llm"]
+    assert (asked.facts.model, asked.status, asked.meta["tokens_in"]) == ("gpt-realtime", "ok", 20)
+    assert {call.name.partition(" ")[0]: call.effect for call, _ in kept.calls if call.kind == "http"}["SEND"] == "read"

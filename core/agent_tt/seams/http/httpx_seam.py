@@ -29,6 +29,7 @@ class _Headers(Protocol):
     @property
     def raw(self) -> Sequence[tuple[bytes, bytes]]: ...
     def multi_items(self) -> list[tuple[str, str]]: ...
+    def get(self, name: str) -> str | None: ...
     def __setitem__(self, name: str, value: str) -> None: ...
 
 
@@ -80,6 +81,10 @@ def _sync(original: _Handle, streams: _Streams) -> Callable[..., object]:
     def handle_request(transport: object, request: _Request) -> _Response:
         if not is_watched():
             return original(transport, request)
+        if _is_websocket(request):
+            opened = open_websocket(request, lambda: original(transport, request))
+            if opened is not None:
+                return opened
         exchange = open_exchange(_question(request, request.read()), is_awaited=False)
         if exchange is None:
             with passing():
@@ -96,7 +101,7 @@ def _sync(original: _Handle, streams: _Streams) -> Callable[..., object]:
             exchange.failed(error)
             raise
         try:
-            exchange.head(_head(response))
+            exchange.head(head_of(response))
         except BaseException:
             response.close()
             raise
@@ -110,6 +115,10 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
     async def handle_async_request(transport: object, request: _Request) -> _Response:
         if not is_watched():
             return await original(transport, request)
+        if _is_websocket(request):
+            opened = await open_websocket_async(request, lambda: original(transport, request))
+            if opened is not None:
+                return opened
         exchange = open_exchange(_question(request, await request.aread()), is_awaited=True)
         if exchange is None:
             with passing():
@@ -127,7 +136,7 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
             exchange.failed(error)
             raise
         try:
-            exchange.head(_head(response))
+            exchange.head(head_of(response))
         except BaseException:
             await response.aclose()
             raise
@@ -135,6 +144,28 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
         return response
 
     return handle_async_request
+
+
+def open_websocket(_request: _Request, _send: Callable[[], _Response]) -> _Response | None:
+    """Open a WebSocket in place of this seam; the seam of the library that asked for it stands here, if there is one.
+
+    Args:
+        _request: the request that opens it.
+        _send: sends that.
+
+    Returns:
+        What the server answered; None where nobody knows what goes over the connection then.
+    """
+    return None
+
+
+async def open_websocket_async(_request: _Request, _send: Callable[[], Awaitable[_Response]]) -> _Response | None:
+    """As `open_websocket`, for a coroutine."""
+    return None
+
+
+def _is_websocket(request: _Request) -> bool:
+    return "websocket" in (request.headers.get("upgrade") or "").lower()
 
 
 def _keep_key(request: _Request, exchange: HttpExchange) -> None:
@@ -147,7 +178,8 @@ def _question(request: _Request, body: bytes) -> HttpRequest:
     return HttpRequest(request.method, str(request.url), request.headers.multi_items(), body)
 
 
-def _head(response: _Response) -> Head:
+def head_of(response: _Response) -> Head:
+    """The head of a response."""
     version, reason = (response.extensions.get(key) for key in ("http_version", "reason_phrase"))
     return Head(
         status=response.status_code,

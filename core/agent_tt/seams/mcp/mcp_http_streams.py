@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.encode import encode
@@ -13,9 +13,11 @@ from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
 from agent_tt.seams.mcp.mcp_requests import calls_a_tool
 from agent_tt.seams.mcp.mcp_served_streams import Answering
-from agent_tt.seams.mcp.mcp_streams import RecordedRead, RecordedWrite, served_reply
+from agent_tt.seams.mcp.mcp_streams import RecordedRead, RecordedWrite, Told, served_reply
 
 if TYPE_CHECKING:
+    from contextvars import Context
+
     from agent_tt.recording.calls.answers import Served
     from agent_tt.seams.mcp.mcp_streams import Frame, Frames, Session
 
@@ -31,6 +33,7 @@ class HttpTalk:
         self._session = session
         self._open: dict[object, RecordedCall] = {}
         self._has_pieces: set[object] = set()
+        self._askers: dict[object, Context] = {}
         self._answered: set[object] = set()
         self._answering: Answering | None = None
         self._read: Any = None
@@ -62,7 +65,7 @@ class HttpTalk:
         served = cast("Served | None", begun) if call is None else call.served
         if served is not None and self._answering is not None:
             self._answered.add(frame["id"])
-            self._answering.start(self._answer(self._answering, frame["id"], served, call))
+            self._answering.start(self._answer(self._answering, frame["id"], served, call, copy_context()))
         elif call is not None:
             await self._make(write, item, frame["id"], call)
         elif here() is None:
@@ -72,13 +75,14 @@ class HttpTalk:
                 await write.send(item)
 
     async def _make(self, write: Any, item: object, number: object, call: RecordedCall) -> None:
-        self._open[number] = call
+        self._open[number], self._askers[number] = call, copy_context()
         token = _SENT_FOR.set(number)
         try:
             with call.running(), requests_for("a call"):
                 await write.send(item if call.sent is None else self._frames.message(cast("Frame", call.sent)))
         except BaseException as error:
             self._open.pop(number, None)
+            self._askers.pop(number, None)
             call.failed(error)
             raise
         finally:
@@ -93,6 +97,7 @@ class HttpTalk:
             if number in self._answered:  # by us: it comes again with a stream that is recorded for itself
                 return False
             call = self._open.pop(number, None)
+            self._askers.pop(number, None)
             if call is not None:
                 reply = {key: frame[key] for key in ("result", "error") if key in frame}
                 if number in self._has_pieces:
@@ -106,6 +111,8 @@ class HttpTalk:
         if call is not None:
             self._has_pieces.add(number)
             call.gave(encode(frame))
+            # What the client does about it is the agent's own doing, and no part of the call: in a replay too.
+            self._read.last_context = self._askers.get(number)
         return True
 
     def ended(self) -> None:
@@ -116,7 +123,9 @@ class HttpTalk:
         if self._answering is not None:
             self._answering.stop()
 
-    async def _answer(self, answering: Answering, number: object, served: Served, call: RecordedCall | None) -> None:
+    async def _answer(
+        self, answering: Answering, number: object, served: Served, call: RecordedCall | None, asker: Context
+    ) -> None:
         """Give the client the reply to a call that a recording, or a person, answers."""
         said = [piece for piece in served.pieces if piece.kind == "chunk"]
         for index, piece in enumerate(said):
@@ -125,7 +134,7 @@ class HttpTalk:
                 call.gave(piece.data)
             frame = served.value(piece.data)
             if isinstance(frame, Mapping):
-                answering.arrived.put_nowait(self._frames.message(dict(frame)))
+                answering.arrived.put_nowait(Told(self._frames.message(dict(frame)), asker))
         try:
             reply = await served_reply(served, len(said))
         except BaseException as error:

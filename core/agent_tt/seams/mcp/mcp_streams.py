@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from agent_tt.codec.encode import encode
@@ -11,6 +12,8 @@ from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
+    from contextvars import Context
+
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.calls.answers import Served
 
@@ -185,14 +188,28 @@ class RecordedWrite(Stream):
         self._inner.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message that no server sends, for code in `context`."""
+
+    item: object
+    context: Context
+
+
 class RecordedRead(Stream):
-    """What the server says; between that, the replies to requests that were not put to it."""
+    """What the server says; between that, the replies to requests that were not put to it.
+
+    Attributes:
+        last_context: the context in which the client does what the last message asks of it; None where the transport
+            does not tell.
+    """
 
     def __init__(self, inner: Any, talk: Talk, replies: asyncio.Queue[Any] | None) -> None:
         self._inner = inner
         self._talk = talk
         self._replies = replies
         self._coming: asyncio.Task[Any] | None = None
+        self.last_context: Context | None = None
 
     async def _next(self) -> Any:
         while True:
@@ -202,14 +219,12 @@ class RecordedRead(Stream):
                 self._talk.ended()
                 return None
             except _Replied as replied:
-                return unless_fatal(replied.item)
+                told = replied.item
+                self.last_context = told.context if isinstance(told, Told) else None
+                return unless_fatal(told.item if isinstance(told, Told) else told)
+            self.last_context = getattr(self._inner, "last_context", None)
             if self._talk.received(item):
                 return item
-
-    @property
-    def last_context(self) -> Any:
-        """The context in which the last message was received; None where the transport does not tell."""
-        return getattr(self._inner, "last_context", None)
 
     async def _said(self, replies: asyncio.Queue[Any]) -> Any:
         """The next message of the server.

@@ -18,7 +18,7 @@ from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.http.aiohttp_seam import EXCHANGE, OPENING, refuse, with_key
 from agent_tt.seams.http.wire_answer import SWITCHING
-from agent_tt.seams.ws.frames import BINARY, CLOSE, TEXT, Frame
+from agent_tt.seams.ws.frames import BINARY, CLOSE, PING, PONG, TEXT, Frame
 from agent_tt.seams.ws.lines import ServedTransport
 from agent_tt.seams.ws.talk import open_talk
 
@@ -66,7 +66,8 @@ def _ws_connect(original: _Function) -> _Function:
     async def _ws_connect(session: Any, *args: Any, **options: Any) -> object:
         if not is_watched():
             return await original(session, *args, **options)
-        opening = _Opening()
+        # A heartbeat counts on pongs that come at once.
+        opening = _Opening(shows_pings=not options.get("autoping", True) and options.get("heartbeat") is None)
         token = OPENING.set(opening)
         try:
             opened = await original(session, *args, **options)
@@ -84,30 +85,33 @@ def _ws_connect(original: _Function) -> _Function:
 class _Opening:
     """One call of `ws_connect`: it connects again where it is sent elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shows_pings: bool) -> None:
+        self._shows_pings = shows_pings
         self._talk: Talk | None = None
         self._line: _Line | None = None
 
     async def connect(self, request: Any, connect: Callable[[], Awaitable[Any]], stand_in: _Function) -> object:
         """Connect, or stand in for that; see `aiohttp_seam.Opening`."""
         self.failed(ConnectionResetError("the connection broke before the server answered, and was made again"))
-        talk = self._talk = open_talk(str(request.url), request.headers.items(), is_awaited=True)
+        talk = self._talk = open_talk(
+            str(request.url), request.headers.items(), is_awaited=True, shows_pings=self._shows_pings
+        )
         if talk is None:
             with passing():
                 return await connect()
         await talk.until_live()
-        if talk.served is None:
+        answering = talk.answering
+        if answering is None:
             with passing():
                 connection = await connect()
-            talk.line = connection.transport
         else:
             try:
                 await talk.fail_as_recorded()
             except Exception as error:
                 with_key(error, request)
                 raise
-            connection = stand_in(lambda protocol: _Line(protocol, talk))
-            talk.line = self._line = connection.transport
+            connection = stand_in(lambda protocol: _Line(protocol, answering))
+            self._line = connection.transport
         vars(connection.protocol).update({_TALK: talk, EXCHANGE: _Connection(talk)})
         return connection
 
@@ -226,11 +230,11 @@ def _queue(original: Any) -> _Function:
 
 
 def _frame_of(message: Any) -> Frame | None:
-    """A message as a frame; None for pings, pongs and what aiohttp tells itself."""
+    """A message as a frame; None for what aiohttp tells itself."""
     kind, data, extra = int(message.type), message.data, message.extra
     if kind == CLOSE:
         return Frame(CLOSE, struct.pack("!H", data) + str(extra or "").encode() if data else b"")
-    if kind not in (TEXT, BINARY):
+    if kind not in (TEXT, BINARY, PING, PONG):
         return None
     return Frame(kind, data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data))
 

@@ -7,10 +7,11 @@ A message that was received is a piece of an answer:
   writes exactly so from an object. Secrets in it are found as in any other object.
 - `{"text"}` or `{"bytes"}` with `"more": true`: the first fragment of a message. `{"next": …}` is a further one, the
   last without `more`. A fragment of text that ends inside a character is a `bytes` envelope.
+- `{"ping": "…"}` and `{"pong": "…"}`, of a connection whose agent is given them: their payload as text or bytes.
 - `{"close": code, "reason": "…"}`: the other side closes; the code is null where it gave none.
 - `{"status", "reason", "headers", "body"}`: the answer to the opening handshake.
 
-Pings and pongs are not kept.
+Elsewhere pings and pongs are not kept.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
 NEXT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
-_NAMES: Final = {NEXT: "next", TEXT: "text", BINARY: "bytes"}
+_NAMES: Final = {NEXT: "next", TEXT: "text", BINARY: "bytes", PING: "ping", PONG: "pong"}
 _OPCODES: Final = {name: opcode for opcode, name in _NAMES.items()}
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_NO_CODE: Final = 1005
+NO_CODE: Final = 1005
 _SEPARATORS: Final = {"compact": (",", ":"), "spaced": (", ", ": ")}
 
 
@@ -45,7 +46,7 @@ class Frame:
     """A message that was received, or a fragment of one.
 
     Attributes:
-        opcode: `TEXT`, `BINARY`, `NEXT` or `CLOSE`.
+        opcode: `TEXT`, `BINARY`, `NEXT`, `CLOSE`, `PING` or `PONG`.
         data: its payload.
         is_last: whether its message ends with it.
     """
@@ -100,7 +101,7 @@ def frame_of(kept: Wire) -> Frame | None:
     if "close" in kept:
         code = kept["close"]
         reason = str(kept.get("reason", "")).encode()
-        return Frame(CLOSE, struct.pack("!H", code) + reason if isinstance(code, int) and code != _NO_CODE else b"")
+        return Frame(CLOSE, struct.pack("!H", code) + reason if isinstance(code, int) and code != NO_CODE else b"")
     if "json" in kept and kept.get("written") in _SEPARATORS:
         return Frame(TEXT, _written(kept["json"], str(kept["written"]), is_ascii=kept.get("ascii") is True))
     for name, opcode in _OPCODES.items():
@@ -161,12 +162,14 @@ def handshake_answer(head: Mapping[str, Wire], key: str) -> bytes:
     body = payload_of(kept) if kept is not None else b""
     pairs = cast("Sequence[Sequence[str]]", head["headers"])
     lines = [f"HTTP/1.1 {head['status']} {head.get('reason') or ''}"]
-    for name, value in pairs:
-        lowered = name.lower()
+    names = [name.lower() for name, _ in pairs]
+    for (name, value), lowered in zip(pairs, names, strict=True):
         if lowered == "sec-websocket-accept":
             lines.append(f"{name}: {accepted}")
-        elif lowered != "transfer-encoding" and not (body and lowered == "content-length"):
+        elif lowered == "content-length" and body:
+            lines.append(f"{name}: {len(body)}")
+        elif lowered != "transfer-encoding":
             lines.append(f"{name}: {value}")
-    if body:
+    if body and "content-length" not in names:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body

@@ -2,7 +2,7 @@
 
 What a connection hears is recorded as its parser has it: decrypted and unpacked, message by message or fragment by
 fragment. On replay the library's own connection reads a recording, so that iterating, deadlines, closing and errors are
-the library's. Its older clients (`websockets.legacy`) are left alone.
+the library's. Its older client has a seam of its own (`websockets_legacy_seam`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _Function = Callable[..., Any]
 
-_TALK: Final = "_agent_tt_talk"
+TALK: Final = "_agent_tt_talk"
 """The attribute of a connection that holds what is recorded of it, or answers it."""
 
 _WHOLE: Final = (str, bytes, bytearray, memoryview)
@@ -54,8 +54,8 @@ def patches(module: ModuleType) -> list[Replaced]:
         return [
             *common,
             Patch(module.connect, "create_connection", partial(_create_connection, module.parse_uri)),
-            Patch(made, "handshake", _handshake),
-            Patch(connection, "send", _send),
+            Patch(made, "handshake", told_of_failure),
+            Patch(connection, "send", partial(sends, _close_error)),
             Patch(connection, "connection_lost", _connection_lost),
         ]
     need_keywords(module.connect, "sock", "ssl", "proxy", "additional_headers", "create_connection")
@@ -71,12 +71,13 @@ def patches(module: ModuleType) -> list[Replaced]:
     ]
 
 
-def _talk_of(connection: Any) -> Talk | None:
-    talk: Talk | None = vars(connection).get(_TALK)
+def talk_of(connection: Any) -> Talk | None:
+    """What is recorded of a connection, or answers it."""
+    talk: Talk | None = vars(connection).get(TALK)
     return talk
 
 
-def _headers(given: Any) -> list[tuple[str, str]]:
+def headers_of(given: Any) -> list[tuple[str, str]]:
     """The headers that a program gives a connection, of any kind that the library takes."""
     pairs = [] if given is None else given.raw_items() if hasattr(given, "raw_items") else given
     return [(str(name), str(value)) for name, value in (pairs.items() if isinstance(pairs, Mapping) else pairs)]
@@ -86,7 +87,7 @@ def _process_event(original: _Function) -> _Function:
     """What a connection hears: the answer to its handshake, then one frame after the other."""
 
     def process_event(connection: Any, event: Any) -> object:
-        talk = _talk_of(connection)
+        talk = talk_of(connection)
         if talk is None:
             return original(connection, event)
         if connection.response is None:
@@ -106,9 +107,14 @@ def _said_text(text: bool | None = None) -> bool | None:  # noqa: FBT001  as it 
     return text
 
 
-def _lost(connection: Any, sending: Sending, error: BaseException) -> BaseException:
+def _close_error(connection: Any) -> BaseException:
+    """What a connection that is over raises."""
+    error: BaseException = connection.protocol.close_exc
+    return error
+
+
+def _lost(raised: BaseException, sending: Sending, error: BaseException) -> BaseException:
     """What sending a message raises, over a connection that was lost because of `error`."""
-    raised: BaseException = connection.protocol.close_exc
     raised.__cause__ = error
     sending.failed(raised)
     return raised
@@ -121,36 +127,36 @@ def _create_connection(parse_uri: _Function, original: _Function) -> _Function:
     async def create_connection(connector: Any) -> object:
         if not is_watched():
             return await original(connector)
-        talk = open_talk(connector.uri, _headers(connector.additional_headers), is_awaited=True)
+        talk = open_talk(connector.uri, headers_of(connector.additional_headers), is_awaited=True)
         if talk is None:
             with passing():
                 return await original(connector)
         try:
             await talk.until_live()
-            if talk.served is None:
+            if talk.answering is None:
                 with passing():
                     connection = await original(connector)
-                talk.line = connection.transport
             else:
                 await talk.fail_as_recorded()
                 connection = connector.protocol_factory(parse_uri(connector.uri))
-                talk.line = ServedTransport(connection, talk)
-                connection.connection_made(talk.line)
+                connection.connection_made(ServedTransport(connection, talk.answering))
         except BaseException as error:
             talk.failed(error)
             raise
-        vars(connection)[_TALK] = talk
+        vars(connection)[TALK] = talk
         return connection
 
     return create_connection
 
 
-def _handshake(original: _Function) -> _Function:
+def told_of_failure(original: _Function) -> _Function:
+    """An opening handshake whose failure is told."""
+
     async def handshake(connection: Any, *args: object, **options: object) -> None:
         try:
             await original(connection, *args, **options)
         except BaseException as error:
-            talk = _talk_of(connection)
+            talk = talk_of(connection)
             if talk is not None:
                 talk.failed(error)
             raise
@@ -160,7 +166,7 @@ def _handshake(original: _Function) -> _Function:
 
 def _connection_lost(original: _Function) -> _Function:
     def connection_lost(connection: Any, error: BaseException | None) -> object:
-        talk = _talk_of(connection)
+        talk = talk_of(connection)
         if talk is not None:
             talk.ended(error, is_own=isinstance(connection.recv_exc, TimeoutError))
         return original(connection, error)
@@ -168,13 +174,22 @@ def _connection_lost(original: _Function) -> _Function:
     return connection_lost
 
 
-def _send(original: _Function) -> _Function:
+def sends(close_error: Callable[[Any], BaseException], original: _Function) -> _Function:
+    """Sending a message, or one in fragments.
+
+    Args:
+        close_error: gives what a connection that is over raises.
+        original: sends it.
+    """
+
     async def send(connection: Any, message: Any, *args: Any, **options: Any) -> object:
-        talk = _talk_of(connection)
+        talk = talk_of(connection)
         if talk is None or not is_watched() or isinstance(message, Mapping):
             return await original(connection, message, *args, **options)
         if not isinstance(message, _WHOLE):
-            return await original(connection, _fragments(connection, talk, message), *args, **options)
+            return await original(
+                connection, _fragments(lambda: close_error(connection), talk, message), *args, **options
+            )
         sending = talk.begin(message, text=_said_text(*args, **options), can_wait=True)
         if sending is None:
             return await original(connection, message, *args, **options)
@@ -182,7 +197,7 @@ def _send(original: _Function) -> _Function:
             return None
         error = sending.cut()
         if error is not None:
-            raise _lost(connection, sending, error)
+            raise _lost(close_error(connection), sending, error)
         try:
             await original(connection, sending.message, *args, **options)
         except BaseException as failure:
@@ -194,7 +209,7 @@ def _send(original: _Function) -> _Function:
     return send
 
 
-async def _fragments(connection: Any, talk: Talk, message: Any) -> AsyncIterator[Any]:
+async def _fragments(close_error: Callable[[], BaseException], talk: Talk, message: Any) -> AsyncIterator[Any]:
     """The fragments of a message, each a message of its own to a recording."""
     pieces = message if isinstance(message, AsyncIterable) else _one_by_one(message)
     async for piece in pieces:
@@ -204,10 +219,10 @@ async def _fragments(connection: Any, talk: Talk, message: Any) -> AsyncIterator
         elif not await sending.is_given():
             error = sending.cut()
             if error is not None:
-                raise _lost(connection, sending, error)
+                raise _lost(close_error(), sending, error)
             yield sending.message
             sending.sent()
-        elif talk.served is not None:
+        elif talk.answering is not None:
             yield piece
 
 
@@ -223,7 +238,7 @@ def _connect_here(original: _Function, default: _Function) -> _Function:
     def connect(uri: str, **options: Any) -> object:
         if not is_watched():
             return original(uri, **options)
-        talk = open_talk(uri, _headers(options.get("additional_headers")), is_awaited=False)
+        talk = open_talk(uri, headers_of(options.get("additional_headers")), is_awaited=False)
         if talk is None:
             with passing():
                 return original(uri, **options)
@@ -231,18 +246,18 @@ def _connect_here(original: _Function, default: _Function) -> _Function:
 
         def create_connection(sock: Any, *args: Any, **more: Any) -> object:
             connection = make(sock, *args, **more)
-            if talk.served is not None:  # in place of one whose deadlines the clock of a replay does not see
+            if talk.answering is not None:  # in place of one whose deadlines the clock of a replay does not see
                 connection.recv_messages.frames = queue.Queue()
-            talk.line = sock
-            vars(connection)[_TALK] = talk
+            vars(connection)[TALK] = talk
             return connection
 
         try:
-            if talk.served is None:
+            if talk.answering is None:
                 with passing():
                     return original(uri, **{**options, "create_connection": create_connection})
             talk.fail_as_recorded_here()
-            given: dict[str, Any] = {"sock": ServedSocket(talk), "proxy": None, "create_connection": create_connection}
+            sock = ServedSocket(talk.answering)
+            given: dict[str, Any] = {"sock": sock, "proxy": None, "create_connection": create_connection}
             if uri.lower().startswith("wss:"):
                 given["ssl"] = NoTls()
             if "unix" in options:
@@ -260,7 +275,7 @@ def _handshake_here(original: _Function) -> _Function:
         try:
             original(connection, *args, **options)
         except BaseException as error:
-            talk = _talk_of(connection)
+            talk = talk_of(connection)
             if talk is not None:
                 talk.failed(error)
             raise
@@ -270,7 +285,7 @@ def _handshake_here(original: _Function) -> _Function:
 
 def _close_socket(original: _Function) -> _Function:
     def close_socket(connection: Any) -> object:
-        talk = _talk_of(connection)
+        talk = talk_of(connection)
         if talk is not None:
             error = connection.recv_exc
             talk.ended(error, is_own=isinstance(error, TimeoutError))
@@ -281,7 +296,7 @@ def _close_socket(original: _Function) -> _Function:
 
 def _send_here(original: _Function) -> _Function:
     def send(connection: Any, message: Any, *args: Any, **options: Any) -> object:
-        talk = _talk_of(connection)
+        talk = talk_of(connection)
         if talk is None or not is_watched() or isinstance(message, Mapping):
             return original(connection, message, *args, **options)
         if not isinstance(message, _WHOLE):
@@ -294,7 +309,7 @@ def _send_here(original: _Function) -> _Function:
         error = sending.cut()
         if error is not None:
             connection.recv_events_thread.join()
-            raise _lost(connection, sending, error)
+            raise _lost(_close_error(connection), sending, error)
         try:
             original(connection, sending.message, *args, **options)
         except BaseException as failure:
@@ -314,8 +329,8 @@ def _fragments_here(connection: Any, talk: Talk, message: Iterable[Any]) -> Iter
         elif not sending.is_given_here():
             error = sending.cut()
             if error is not None:
-                raise _lost(connection, sending, error)
+                raise _lost(_close_error(connection), sending, error)
             yield sending.message
             sending.sent()
-        elif talk.served is not None:
+        elif talk.answering is not None:
             yield piece
