@@ -88,6 +88,8 @@ class Document:
         parts: of a large file, in place of value and lines, its lines or pieces of its value, each of the form of the
             whole. For formats whose runs are read one by one.
         archive: its members, where it is a zip archive.
+        alone: of a value that is an object, that as the only line of a file.
+        watched: files and folders beside it that a format read too; a change of them is one of the file.
     """
 
     path: Path
@@ -97,6 +99,13 @@ class Document:
     is_growing: bool = False
     parts: Lines | tuple[()] = ()
     archive: Archive | None = None
+    alone: Sequence[Line] = ()
+    watched: list[Path] = field(default_factory=list)
+
+    @property
+    def entries(self) -> Sequence[Line]:
+        """Its lines, for formats that are always of lines: one that has just begun has one line, and is a value."""
+        return self.lines or self.alone
 
     @property
     def is_large(self) -> bool:
@@ -167,7 +176,7 @@ def _json(file: PieceFile) -> Document | None:
         body = file.read(0, file.size)
         if body.count(b"{") <= MOST_OBJECTS:
             try:
-                return Document(file.path, parse_json(body.removeprefix(BOM)))
+                return Document(file.path, parse_json(body.removeprefix(BOM)), alone=_alone(file, body))
             except orjson.JSONDecodeError:
                 del body
                 return _lines(file)
@@ -176,6 +185,16 @@ def _json(file: PieceFile) -> Document | None:
         return _lines(file)
     pieces, flaw = cut(file)
     return Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
+
+
+def _alone(file: PieceFile, body: bytes) -> Sequence[Line]:
+    """A small object as the only line of a file of lines, which that file may be at its beginning."""
+    plain = body.strip(BLANK)
+    if not plain.startswith(b"{") or b"\n" in plain:
+        return ()
+    found = Lines(file, _KEPT_BYTES)
+    found.add(1, 0, len(body))
+    return found
 
 
 def _unpacked(path: Path) -> tuple[PieceFile, str]:
