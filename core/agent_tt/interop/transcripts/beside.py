@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agent_tt.providers.shapes import Json
 
-__all__ = ["Room", "agent_files", "is_beside", "part_of", "regular_files"]
+__all__ = ["Room", "agent_files", "is_beside", "part_of", "regular_files", "session_in"]
 
 _MOST_FILES: Final = 100_000
 _MOST_AGENTS: Final = 500
@@ -111,6 +111,19 @@ def is_beside(path: Path) -> Path | None:
         named = part_of(path)
         session = path.with_name(f"{named}.jsonl") if named else path
     return session if session != path and session.is_file() else None
+
+
+def session_in(folder: Path) -> Path | None:
+    """The file that stands for a folder which is one session as a whole; None of any other folder."""
+    if (folder / "events").is_dir():  # of OpenHands
+        for name in ("base_state.json", "events/0.json"):
+            if (folder / name).is_file():
+                return folder / name
+    if (folder / "events.jsonl").is_file() and (folder / "manifest.json").is_file():  # of OrcaReplay
+        return folder / "events.jsonl"
+    if folder.name == "events" and (folder / "0.json").is_file():
+        return folder / "0.json"
+    return None
 
 
 def part_of(path: Path) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["beside", "read_chat"]
+__all__ = ["beside", "read_chat", "tell_turns"]
 
 _LISTS: Final = "messages", "traj"
 _MANY: Final = "simulations"
@@ -75,12 +75,18 @@ def _are_turns(turns: Sequence[dict[str, Json]]) -> bool:
 
 
 def _transcript(name: str, holder: Mapping[str, Json], turns: Sequence[dict[str, Json]]) -> Transcript:
+    told = tell_turns(name, turns)
+    told.metadata = beside(holder, *_LISTS)
+    told.model = text(holder.get("model")) or text(mapping(holder.get("body")).get("model")) or None
+    return told
+
+
+def tell_turns(name: str, turns: Sequence[dict[str, Json]]) -> Transcript:
+    """Tell a list of messages in the form of any provider."""
     teller = Teller(name, "messages")
     for turn in turns:
         teller.main.turn(turn, micros(turn.get("timestamp")))
-    body = mapping(holder.get("body"))
-    model = text(holder.get("model")) or text(body.get("model")) or None
-    return teller.done(metadata=beside(holder, *_LISTS), model=model)
+    return teller.done()
 
 
 def beside(holder: Mapping[str, Json], *without: str) -> dict[str, Wire]:

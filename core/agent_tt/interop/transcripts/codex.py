@@ -113,6 +113,10 @@ def _entry(number: int, line: dict[str, Json]) -> _Entry:
     payload = line.get("payload")
     if not isinstance(payload, dict):
         return _Entry(number, "", line, None)
+    if (
+        line.get("type") == "response_item" and "type" not in payload and "role" in payload
+    ):  # as tools that copy leave it
+        payload = {"type": "message", **payload}
     return _Entry(number, text(line.get("type")), payload, micros(line.get("timestamp")))
 
 

@@ -14,7 +14,7 @@ are forks of it. Entries without ids, of the first version, follow one another.
 Turns are shown in Anthropic's form, which pi's are close to: the call of a tool is `toolCall` with `arguments` there,
 and the result of one a message. Whatever else stands in a turn stays in it.
 
-Source of the format: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md and src/core/session-manager.ts.
+Source of the format: github.com/badlogic/pi-mono, packages/coding-agent: docs/session.md, src/core/session-manager.ts.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ def _accepted(found: object) -> Format:
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
     "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
-    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
+    "mini_swe_agent", "openhands", "openhands_v1", "agentrr", "clearstone", "orca", "codex", "gemini_cli", "opencode",
+    "langsmith", "phoenix", "ai_sdk", "exchanges", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
