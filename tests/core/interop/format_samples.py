@@ -8,8 +8,12 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from tests.core.interop import orca_traces as orca
+from tests.core.interop import test_exchanges as exchanges
 from tests.core.interop import test_gemini_cli as gemini
 from tests.core.interop import test_opencode as opencode
+from tests.core.interop import test_openhands_v1 as openhands_v1
+from tests.core.interop import test_pi as pi
 from tests.core.interop.sessions import Session, words
 from tests.core.interop.test_codex import session as codex_session
 from tests.core.interop.test_message_files import BLOCKS, CALL, CHAT, HISTORY, PI, SWE, acted, came
@@ -90,6 +94,22 @@ SAMPLES: Final[dict[str, Any]] = {
         came(2, 1, "no", extras={"metadata": {"exit_code": 1}}),
         acted(3, "message", {"content": "Done."}),
     ],
+    "openhands_v1": openhands_v1.EVENTS,
+    "clearstone": {
+        "metadata": {"checkpoint_id": "ckpt_1", "agent_class_path": "desk.Agent"}, "agent_state_pickle_b64": "gASV",
+        "current_span": {"span_id": "s2", "trace_id": "t1", "parent_span_id": "s1", "name": "tool.look",
+                         "start_time_ns": 1_772_445_600_000_000_000, "end_time_ns": 1_772_445_601_000_000_000,
+                         "input_snapshot": {"captured": True, "data": '{"__type__": "json", "value": 1}'}},
+        "upstream_spans": [{"span_id": "s1", "trace_id": "t1", "name": "agent", "status": "ERROR"}],
+    },
+    "orca": Lines(orca.events()),
+    "orca, without bytes": Lines(orca.events_without_bytes()),
+    "exchanges": Lines([*exchanges.BATCHES["openai"][0], *exchanges.BATCHES["openai"][1]]),
+    "exchanges, of Anthropic": Lines([*exchanges.BATCHES["anthropic"][0], *exchanges.BATCHES["anthropic"][1]]),
+    "exchanges, one": {"request": exchanges.ASKED, "response": exchanges.COMPLETION},
+    "ai_sdk": {"steps": exchanges.STEPS, "messages": CHAT[:1]},
+    "pi, branches": Lines([pi.HEAD, pi.user("a", None, "Hi."), pi.model("b", "a", "Yes."), pi.user("c", "a", "No."),
+                           pi.entry("d", "c", "compaction", summary="Hi.", firstKeptEntryId="c")]),
     "codex": Lines(codex_session().event("thread_rolled_back", num_turns=1).lines),
     "gemini_cli": Lines([gemini.HEAD, gemini.ASKED, gemini.DONE, {"$rewindTo": "g1"}, gemini.SAID]),
     "gemini_cli, checkpoint": {"history": gemini.CONTENTS},
@@ -99,6 +119,6 @@ SAMPLES: Final[dict[str, Any]] = {
     "langfuse, rows": observations(),
     "chat": CHAT,
     "chat, blocks": BLOCKS,
-    "chat, batch": Lines([{"custom_id": "one", "body": {"model": "m", "messages": CHAT}}, {"messages": BLOCKS}]),
+    "chat, lines": Lines([{"id": "one", "messages": CHAT}, {"messages": BLOCKS}]),
 }  # fmt: skip
 """By the name of the format, and where it has several forms what tells them apart behind a comma."""

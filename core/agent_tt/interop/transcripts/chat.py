@@ -3,7 +3,7 @@
 | wrapping | the messages stand in |
 |---|---|
 | none | the value itself, or the lines of the file |
-| an object, or a list of them (tau-bench, batches, training data) | `messages` or `traj` |
+| an object, or a list of them (tau-bench, batches, training data, demonstrations) | `messages`, `traj` or `history` |
 | an object with a list of them (tau2) | `simulations` |
 
 What else such an object says of itself stands in the run's metadata, but for what is as long as a conversation.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["beside", "read_chat", "tell_turns"]
 
-_LISTS: Final = "messages", "traj"
+_LISTS: Final = "messages", "traj", "history"
 _MANY: Final = "simulations"
 _MOST_BESIDE: Final = 2_000
 """Characters of what an object says beside its messages, by key; what is longer is left to the file."""

@@ -1,7 +1,7 @@
 """A file as JSON: one value, or one a line; of a large one where its lines or pieces are.
 
 OTLP in protocol buffers is given as pieces of JSON, a compressed file as what it holds, a zip archive by its members,
-and a cassette of VCR in YAML as the JSON that says the same.
+a cassette of VCR in YAML as the JSON that says the same, and a table as a list of its rows.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from agent_tt.interop.transcripts.archive import MAGIC, open_archive
 from agent_tt.interop.transcripts.compressed import begins, is_compressed, unpack
 from agent_tt.interop.transcripts.pieces import BLANK, BOM, Line, Lines, PieceFile, cut, parse_json
 from agent_tt.interop.transcripts.protobuf import could_be_protobuf, cut_protobuf
+from agent_tt.interop.transcripts.tables import PARQUET, TooMany, is_csv, read_csv, read_parquet
 from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ def could_be_document(head: bytes) -> bool:
         head = begins(head)
         if not head:  # nothing is known of it
             return True
-    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
-    return is_text or head.startswith(MAGIC) or could_be_protobuf(head)
+    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None or is_csv(head)
+    return is_text or head.startswith((MAGIC, PARQUET)) or could_be_protobuf(head)
 
 
 def read_document(path: Path) -> Document | None:
@@ -143,6 +144,8 @@ def read_document(path: Path) -> Document | None:
     head = file.read(0, _HEAD)
     if head.startswith(MAGIC) and file.size <= MOST_PARTED_BYTES:
         return Document(path, archive=open_archive(path))
+    if head.startswith(PARQUET):
+        return _table(file)
     if is_compressed(head):
         file, flaw = _unpacked(path)
     elif file.size > MOST_PARTED_BYTES:
@@ -155,6 +158,8 @@ def _document(file: PieceFile) -> Document | None:
     head = file.read(0, _HEAD)
     if _YAML.search(head) is not None:
         return _yaml(file)
+    if is_csv(head):
+        return _table(file)
     found = _json(file) if head.lstrip(BLANK)[:1] in (b"{", b"[") else None
     if found is None and could_be_protobuf(head):
         pieces, flaw = cut_protobuf(file)
@@ -169,6 +174,29 @@ def _yaml(file: PieceFile) -> Document:
         return Document(file.path, read_yaml(file.read(0, file.size)))
     except YamlFlaw as flaw:
         raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
+
+
+def _table(file: PieceFile) -> Document | None:
+    """A table; None of one that is none of spans.
+
+    Raises:
+        StoreUnreadable: it is too large, or damaged.
+        UsageError: what reads it is not installed.
+    """
+    try:
+        if file.size > MOST_VALUE_BYTES:
+            raise TooMany
+        if file.read(0, len(PARQUET)) == PARQUET:
+            return Document(file.path, read_parquet(file.path, MOST_VALUE_BYTES, MOST_OBJECTS))
+        rows = read_csv(file.read(0, file.size), MOST_OBJECTS)
+    except TooMany:
+        raise StoreUnreadable(
+            f"{file.path} is too large to be read: {MOST_VALUE_BYTES >> 20} MB and {MOST_OBJECTS:,} rows are the most",
+            hint="Export fewer traces at once.",
+        ) from None
+    except ValueError as error:
+        raise StoreUnreadable(f"{file.path} is a damaged table: {error}", hint="Export it again.") from error
+    return Document(file.path, rows) if rows else None
 
 
 def _json(file: PieceFile) -> Document | None:

@@ -128,7 +128,8 @@ class _Telling:
             self.session(inner, self._lane(inner, None))
 
     def _lane(self, kept: Kept, begun_by: tuple[ToldStep, ToldCall] | None) -> Lane:
-        agent = next((text(mapping(each.get("info")).get("agent")) for each in kept.messages), "")
+        agents = (text(mapping(each.get("info")).get("agent")) for each in kept.messages)
+        agent = next(filter(None, agents), "")
         name = agent or text(kept.head.get("title")) or "sub-agent"
         self._names[name] = self._names.get(name, 0) + 1
         if self._names[name] > 1:
