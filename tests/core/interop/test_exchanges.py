@@ -113,16 +113,19 @@ def test_a_log_of_one_call_is_one_step(tmp_path: Path, log: dict[str, Any]) -> N
 
 
 STEPS = [
-    {"stepType": "initial", "text": "I look.", "finishReason": "tool-calls", "usage": {"promptTokens": 5, "completionTokens": 6},
+    {"stepType": "initial", "text": "I look.", "finishReason": "tool-calls",
+     "usage": {"promptTokens": 5, "completionTokens": 6},
      "toolCalls": [{"toolCallId": "c1", "toolName": "list", "args": {"path": "."}}], "toolResults": [],
      "response": {"modelId": "gpt-5-mini"}},
     {"stepType": "tool-result", "text": "", "toolCalls": [], "response": {"modelId": "gpt-5-mini"},
      "toolResults": [{"toolCallId": "c1", "toolName": "list", "result": "a b"}]},
 ]  # fmt: skip
 NEWER = [
-    {"content": [{"type": "text", "text": "I look."}, {"type": "tool-call", "toolCallId": "c1", "toolName": "list", "input": {"path": "."}},
+    {"content": [{"type": "text", "text": "I look."},
+                 {"type": "tool-call", "toolCallId": "c1", "toolName": "list", "input": {"path": "."}},
                  {"type": "tool-error", "toolCallId": "c1", "toolName": "list", "error": "denied"}],
-     "finishReason": "tool-calls", "usage": {"inputTokens": 5, "outputTokens": 6}, "response": {"modelId": "gpt-5-mini"}},
+     "finishReason": "tool-calls",
+     "usage": {"inputTokens": 5, "outputTokens": 6}, "response": {"modelId": "gpt-5-mini"}},
 ]  # fmt: skip
 
 

@@ -376,7 +376,8 @@ def test_results_in_the_forms_of_gemini_and_bedrock_answer_their_calls(
 def test_a_trajectory_shows_its_sub_agents_its_compaction_and_what_no_model_was_asked_for(tmp_path: Path) -> None:
     child = {"schema_version": "ATIF-v1.7", "trajectory_id": "child", "agent": {"name": "reader", "model_name": "m"},
              "steps": [{"step_id": 1, "source": "user", "message": "Read.", "is_copied_context": True},
-                       {"step_id": 2, "source": "agent", "message": "Read it.", "metrics": {"prompt_tokens": 25}}]}  # fmt: skip
+                       {"step_id": 2, "source": "agent", "message": "Read.",
+                        "metrics": {"prompt_tokens": 25}}]}  # fmt: skip
     referred = {"source_call_id": "c1", "content": "Begun.", "subagent_trajectory_ref": [{"trajectory_id": "child"}]}
     called = {"tool_call_id": "c1", "function_name": "delegate", "arguments": {"topic": "x"}}
     alone = {"tool_call_id": "c2", "function_name": "type", "arguments": {"keys": "ls"}}
@@ -389,7 +390,8 @@ def test_a_trajectory_shows_its_sub_agents_its_compaction_and_what_no_model_was_
             {"step_id": 3, "source": "system", "message": "Compacted.",
              "observation": {"results": [{"content": "A file is to be made."}]},
              "extra": {"context_management": {"type": "compaction", "boundary": "replace"}}},
-            {"step_id": 4, "source": "agent", "message": "Made.", "tool_calls": [alone], "metrics": {"prompt_tokens": 42},
+            {"step_id": 4, "source": "agent", "message": "Made.", "tool_calls": [alone],
+             "metrics": {"prompt_tokens": 42},
              "observation": {"results": [{"content": "a.txt"}]}},
         ],
         "final_metrics": {"total_prompt_tokens": 42, "total_completion_tokens": 0}, "subagent_trajectories": [child],

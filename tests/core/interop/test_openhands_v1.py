@@ -1,4 +1,4 @@
-"""Conversations of OpenHands since version 1: a folder of events, the same events in a list, in lines, in an archive."""
+"""Conversations of OpenHands since version 1: a folder of events, the same events in lists, lines and archives."""
 
 from __future__ import annotations
 

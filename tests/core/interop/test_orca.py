@@ -1,4 +1,4 @@
-"""Traces of OrcaReplay: runs with what was asked and answered, as far as that is kept, and checked against its digests."""
+"""Traces of OrcaReplay: what was asked and answered, as far as that is kept, checked against its digests."""
 
 from __future__ import annotations
 

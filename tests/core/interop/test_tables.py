@@ -1,4 +1,4 @@
-"""Tables of spans, as CSV and as Parquet: the same runs as from JSON; what is too much or damaged is refused by name."""
+"""Tables of spans, as CSV and Parquet: the same runs as from JSON; what is too much or damaged is refused by name."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ RUNS: list[dict[str, Any]] = [
      "inputs": "{}", "outputs": "{}", "prompt_tokens": 5, "completion_tokens": 6},
     {"id": "b" * 36, "trace_id": "t1", "name": "ChatOpenAI", "run_type": "llm", "parent_run_id": "a" * 36,
      "error": None, "inputs": json.dumps({"messages": [[{"type": "human", "data": {"content": "Hi."}}]]}),
-     "outputs": json.dumps({"generations": [[{"text": "Yes.", "message": {"kwargs": {"content": "Yes.", "type": "ai"}}}]]}),
+     "outputs": json.dumps({"generations": [[{"message": {"kwargs": {"content": "Yes.", "type": "ai"}}}]]}),
      "prompt_tokens": 5, "completion_tokens": 6},
 ]  # fmt: skip
 

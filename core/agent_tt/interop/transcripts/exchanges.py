@@ -42,6 +42,9 @@ _TRIED: Final = 20
 _MOST_BESIDE: Final = 50
 """So many files beside one of a batch are looked at for the other one."""
 
+_MOST_PAIRS: Final = 50_000
+"""So many exchanges of a batch are listed; OpenAI takes as many."""
+
 _HEAD_BYTES: Final = 256 << 10
 _FIRST_ERROR: Final = 400
 _PATHS: Final = "/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1beta/models/model:generateContent"
@@ -81,7 +84,7 @@ def read_exchanges(document: Document) -> Sequence[Transcript | Promise] | None:
     lines = document.parts or document.entries
     if lines and any(_is_half(line.value) for line in lines[:_TRIED]):
         return _batch(document, lines)
-    found = [each for each in ([whole] if whole else dicts(document.value)) or [line.value for line in document.lines]]
+    found = ([whole] if whole else dicts(document.value)) or [line.value for line in document.lines]
     logged = [each for each in found if _is_log(each)]
     if not logged or len(logged) < len(found):
         return None
@@ -107,6 +110,8 @@ def _batch(document: Document, lines: Sequence[Line]) -> Sequence[Promise]:
         elif others:
             flaws.append(f"{len(others)} files beside it hold the other half of it: none was read")
     flaws = [*map(str, document.flaws), *flaws]
+    if len(pairs) >= _MOST_PAIRS:
+        flaws.append(f"only the first {_MOST_PAIRS:,} exchanges are shown")
     return [
         Promise(name, _began_us(pair), 1 + bool(pair.answer), partial(_told_pair, name, pair, flaws if not at else []))
         for at, (name, pair) in enumerate(pairs.items())
@@ -117,7 +122,7 @@ def _take(pairs: dict[str, _Pair], lines: Iterable[Line]) -> None:
     for line in lines:
         entry = line.value
         named = _named(entry)
-        if not named:
+        if not named or (len(pairs) >= _MOST_PAIRS and named not in pairs):
             continue
         pair = pairs.setdefault(named, _Pair())
         if _asked(entry) is not None:
