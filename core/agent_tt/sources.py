@@ -1,6 +1,6 @@
 """Opening a file by what is in it: a store of agent-tt, or a file of another system whose runs can be read.
 
-The address of a server's database is opened as such a file is.
+So is a folder in which such a system keeps one session. The address of a server's database is opened as such a file is.
 
 Readers of such files are entry points in the group `agent_tt.sources`, LangGraph's among them. What is installed is
 looked at only for a file that neither our store nor a reader of ours knows.
@@ -67,7 +67,7 @@ SOURCES: Final = Plugins[Detector](
     {
         "bundle": "agent_tt.interop.bundle.source:detect_bundle",
         "langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect",
-        "agents_sessions": "agent_tt.interop.agents_sessions:AgentsSessions.detect",
+        "databases": "agent_tt.interop.databases.source:DatabaseSource.detect",
         "transcripts": "agent_tt.interop.transcripts.source:TranscriptSource.detect",
     },
     _accepted,
@@ -105,7 +105,7 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
         StoreUnreadable: it cannot be read, or its server not be reached.
         UsageError: what speaks with the server is not installed here.
     """
-    path = located(path)
+    path = _session_of(located(path))
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
         return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))
@@ -143,6 +143,15 @@ def _detected(name: str, detector: Detector, path: Path, head: bytes) -> RunSour
         f"{path} cannot be read: the source {name} gave a {type(source).__name__}, not a source of runs",
         hint="`agent-tt plugins` says which package brings it.",
     )
+
+
+def _session_of(path: Path) -> Path:
+    """The file that stands for a folder which is a session as a whole; any other path as it is."""
+    if isinstance(path, Address) or not path.is_dir():
+        return path
+    from agent_tt.interop.transcripts.beside import session_in
+
+    return session_in(path) or path
 
 
 def _head(path: Path) -> bytes:

@@ -4,7 +4,7 @@
 |---|---|
 | `kept` | results that are asked for again |
 | `langgraph` | databases of LangGraph's checkpoints |
-| `agents_sessions` | sessions of the OpenAI Agents SDK, in SQLite |
+| `databases` | sessions and traces of other programs in SQLite |
 | `bundle` | runs that were exported with all that belongs to them |
 | `opentelemetry` | runs as spans of OpenTelemetry, sent to collectors |
 | `transcripts` | files of conversations and traces |

@@ -96,7 +96,7 @@ def test_a_message_that_is_no_json_is_named(database: Path) -> None:
 
 
 def test_a_session_that_is_too_large_is_read_to_a_point(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent_tt.interop.agents_sessions.MOST_BYTES", 200)
+    monkeypatch.setattr("agent_tt.interop.databases.agents_sessions.MOST_BYTES", 200)
     with closing(open_source(database)) as source:
         assert "was not read" in source.verify("first")[0].what
         check_source(source)

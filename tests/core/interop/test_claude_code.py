@@ -246,3 +246,101 @@ def test_a_field_of_any_kind_opens_or_is_refused_by_name(tmp_path: Path, place: 
         for step in source.steps(SESSION):
             assert len(source.calls(SESSION, step.number)) == step.calls
     assert json.loads(path.read_text().splitlines()[-1])[place] == value
+
+
+AGENT = "a881341"
+
+
+def with_an_agent(folder: Path, *, place: str) -> Path:
+    """A session with a sub-agent's conversation in a file of its own, at the place of newer or of older versions."""
+    made = Session()
+    asked = made.says("Are the tests green?")
+    call = made.calls("msg_1", "call_1", "Task", {"prompt": "Look.", "subagent_type": "tester"}, asked)
+    given = made.gives("call_1", "3 failed", call)
+    made.answers("msg_2", words("No."), given)
+    inner = Session()
+    told = inner.says("Something else.", None, isSidechain=True, agentId=AGENT)
+    inner.answers("msg_9", words("Three fail."), told, isSidechain=True, agentId=AGENT)
+    path = made.write(folder)
+    agents = folder / SESSION / "subagents" if place == "newer" else folder
+    agents.mkdir(parents=True, exist_ok=True)
+    for line in inner.lines:
+        line["uuid"] = "b" + line["uuid"][1:]
+        line["parentUuid"] = line["parentUuid"] and "b" + line["parentUuid"][1:]
+    inner.write(agents, f"agent-{AGENT}.jsonl")
+    if place == "newer":
+        about = {"agentType": "tester", "toolUseId": "call_1"}
+        (agents / f"agent-{AGENT}.meta.json").write_text(json.dumps(about))
+    return path
+
+
+def test_a_sub_agent_in_a_file_of_its_own_is_below_the_call_that_began_it(tmp_path: Path) -> None:
+    with closing(open_source(with_an_agent(tmp_path, place="newer"))) as source:
+        (run,) = source.runs()
+        assert [(step.lane, step.parent) for step in source.steps(run.id)] == [
+            ("main", None), ("tester", 1), ("main", None),
+        ]  # fmt: skip
+        assert run.tokens_out == 15
+        assert source.verify() == []
+        check_source(source)
+
+
+def test_a_sub_agents_file_of_older_versions_lies_beside_the_session(tmp_path: Path) -> None:
+    path = with_an_agent(tmp_path, place="older")
+    with closing(open_source(path)) as source:
+        (run,) = source.runs()
+        assert sorted(step.lane for step in source.steps(run.id)) == [AGENT, "main", "main"]
+    with closing(open_source(tmp_path / f"agent-{AGENT}.jsonl")) as source:
+        (run,) = source.runs()
+        assert (run.id, run.steps, run.tokens_out) == (f"{SESSION}/{AGENT}", 1, 5)
+
+
+def test_a_line_of_a_sub_agents_file_is_seen_while_it_works(tmp_path: Path) -> None:
+    with closing(open_source(with_an_agent(tmp_path, place="newer"))) as source:
+        before, (run,) = source.version(), source.runs()
+        more = Session()
+        more.answers("msg_10", words("Or four."), None, isSidechain=True, agentId=AGENT)
+        more.lines[0]["uuid"] = "c" * 8
+        with (tmp_path / SESSION / "subagents" / f"agent-{AGENT}.jsonl").open("a") as file:
+            file.write(more.text())
+        assert source.version() != before
+        assert source.runs()[0].steps == run.steps + 1
+
+
+def test_a_compaction_keeps_what_it_says_it_kept(tmp_path: Path) -> None:
+    made = Session()
+    first = made.says("Which port?")
+    said = made.answers("msg_1", words("8080."), first)
+    again = made.says("And the host?", said)
+    last = made.answers("msg_2", words("Mine."), again)
+    kept = {"anchorUuid": f"{6:08x}-0000-4000-8000-000000000000", "headUuid": again, "tailUuid": last}
+    cut = made.entry("system", None, None, subtype="compact_boundary", logicalParentUuid=last,
+                     compactMetadata={"preservedSegment": kept})  # fmt: skip
+    made.says("It was about a port.", cut, isCompactSummary=True)
+    with closing(open_source(made.write(tmp_path))) as source:
+        (run,) = source.runs()
+        shown = [turn["content"] for turn in source.state(run.id, run.steps)["messages"]]
+        assert shown == ["It was about a port.", "And the host?", [words("Mine.")]]
+
+
+@pytest.mark.parametrize("without", ["uuid", "sessionId"])
+def test_a_session_that_another_program_copied_opens_without_some_of_its_ids(tmp_path: Path, without: str) -> None:
+    made = Session()
+    asked = made.says("Are the tests green?")
+    made.answers("msg_1", words("Yes."), asked)
+    for line in made.lines:
+        line.pop(without)
+    with closing(open_source(made.write(tmp_path))) as source:
+        (run,) = source.runs()
+        assert (run.id, run.steps) == (SESSION, 1)
+
+
+def test_a_session_of_one_line_opens(tmp_path: Path) -> None:
+    made = Session()
+    made.says("Are the tests green?")
+    path = made.write(tmp_path)
+    with closing(open_source(path)) as source:
+        assert source.runs()[0].steps == 0
+        made.answers("msg_1", words("Yes."), None)
+        made.write(tmp_path)
+        assert source.runs()[0].steps == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.interop.format_samples import SAMPLES, Lines, as_bytes
+from tests.core.interop.format_samples import PACKED, SAMPLES, Lines, as_bytes
 
 from agent_tt.errors import AgentTTError
 from agent_tt.interop.transcripts import document as documents
@@ -87,6 +87,34 @@ def test_each_sample_is_read_by_its_format_and_no_other_before_it(tmp_path: Path
         read_all(source)
 
 
+def test_every_format_has_a_sample_here() -> None:
+    assert {name for name, _ in FORMATS.ours()} == {name.partition(",")[0] for name in SAMPLES}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_that_ends_anywhere_is_data_or_a_named_error(tmp_path: Path, name: str) -> None:
+    whole, path = as_bytes(SAMPLES[name]), tmp_path / "f"
+    for cut in sorted({0, 1, *range(2, len(whole), max(1, len(whole) // 40)), len(whole) - 2, len(whole) - 1}):
+        path.write_bytes(whole[:cut])
+        opens_or_is_refused(path)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_container_that_ends_anywhere_or_has_a_changed_byte_is_data_or_a_named_error(
+    tmp_path: Path, name: str
+) -> None:
+    path = PACKED[name](tmp_path)
+    whole = path.read_bytes()
+    with closing(open_source(path)) as source:
+        assert source.runs()
+        read_all(source)
+    for at in range(0, len(whole), max(1, len(whole) // 60)):
+        path.write_bytes(whole[:at])
+        opens_or_is_refused(path)
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
+        opens_or_is_refused(path)
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_bytes_that_are_cut_or_changed_are_data_or_a_named_error(
@@ -141,7 +169,7 @@ def test_a_file_that_is_too_large_is_read_in_parts_or_refused_by_name(
     path = tmp_path / "f"
     path.write_bytes(as_bytes(SAMPLES[name]))
     are_large(monkeypatch, 50_000 if isinstance(SAMPLES[name], Lines) else 100)
-    if name.startswith("otlp"):
+    if name.startswith("otlp") or name in ("exchanges", "exchanges, of Anthropic"):
         with closing(open_source(path)) as source:
             parted = [(run.id, run.steps, run.tokens_in, run.status) for run in source.runs()]
         monkeypatch.undo()

@@ -371,3 +371,40 @@ def test_results_in_the_forms_of_gemini_and_bedrock_answer_their_calls(
     with closing(open_source(written(tmp_path, turns))) as source:
         assert shown(source) == [(("times", ({"a": 17, "b": 3}, result)), ("answer",))]
         check_source(source)
+
+
+def test_a_trajectory_shows_its_sub_agents_its_compaction_and_what_no_model_was_asked_for(tmp_path: Path) -> None:
+    child = {"schema_version": "ATIF-v1.7", "trajectory_id": "child", "agent": {"name": "reader", "model_name": "m"},
+             "steps": [{"step_id": 1, "source": "user", "message": "Read.", "is_copied_context": True},
+                       {"step_id": 2, "source": "agent", "message": "Read.",
+                        "metrics": {"prompt_tokens": 25}}]}  # fmt: skip
+    referred = {"source_call_id": "c1", "content": "Begun.", "subagent_trajectory_ref": [{"trajectory_id": "child"}]}
+    called = {"tool_call_id": "c1", "function_name": "delegate", "arguments": {"topic": "x"}}
+    alone = {"tool_call_id": "c2", "function_name": "type", "arguments": {"keys": "ls"}}
+    whole = {
+        "schema_version": "ATIF-v1.7", "session_id": "h1", "agent": {"name": "hand", "model_name": "m"},
+        "steps": [
+            {"step_id": 1, "source": "user", "message": "Make a file."},
+            {"step_id": 2, "source": "agent", "message": "", "llm_call_count": 0, "tool_calls": [called],
+             "observation": {"results": [referred]}},
+            {"step_id": 3, "source": "system", "message": "Compacted.",
+             "observation": {"results": [{"content": "A file is to be made."}]},
+             "extra": {"context_management": {"type": "compaction", "boundary": "replace"}}},
+            {"step_id": 4, "source": "agent", "message": "Made.", "tool_calls": [alone],
+             "metrics": {"prompt_tokens": 42},
+             "observation": {"results": [{"content": "a.txt"}]}},
+        ],
+        "final_metrics": {"total_prompt_tokens": 42, "total_completion_tokens": 0}, "subagent_trajectories": [child],
+    }  # fmt: skip
+    path = tmp_path / "trajectory.json"
+    path.write_text(json.dumps(whole))
+    with closing(open_source(path)) as source:
+        steps = source.steps("h1")
+        assert [(step.name, step.lane, step.parent) for step in steps] == [
+            ("delegate", "main", None), ("answer", "reader", 1), ("compaction", "main", None), ("type", "main", None),
+        ]  # fmt: skip
+        assert [call.kind for call in source.calls("h1", 1)] == ["tool"]
+        assert [turn["content"] for turn in source.state("h1", 3)["messages"]] == ["A file is to be made."]
+        assert source.calls("h1", 4)[1].result == "a.txt"
+        assert source.runs()[0].tokens_in == 42 + 25
+        check_source(source)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.conformance.reading import check_source
 
-from agent_tt.interop.transcripts import opencode
+from agent_tt.interop.transcripts import beside
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_files_of_a_storage_that_cannot_be_read_are_named(tmp_path: Path, monkey
             "msg_001/prt_098.json is lef", "msg_001/prt_099.json is lef",
         ]  # fmt: skip
         assert "outside" not in json.dumps(source.state(SESSION, 0))
-    monkeypatch.setattr(opencode, "_MOST_FILES", 3)
+    monkeypatch.setattr(beside, "_MOST_FILES", 3)
     with closing(open_source(path)) as source:
         assert f"{SESSION}/msg_004.json" in str(source.verify())
         assert source.runs()[0].steps == 0

@@ -18,7 +18,7 @@ CORE, TUI = Path(agent_tt.__file__).parent, Path(agent_tt_tui.__file__).parent
 SPEAK_SQL = {
     CORE / "store": "the store",
     CORE / "interop" / "langgraph": "reads LangGraph's files",
-    CORE / "interop" / "agents_sessions.py": "reads sessions of the OpenAI Agents SDK",
+    CORE / "interop" / "databases": "reads files of other programs",
     CORE / "exporting" / "database_tables.py": "views of a database that runs are exported to",
     CORE / "querying" / "search": "the index of searches: a file of its own, made anew where it is missing",
 }

@@ -3,7 +3,7 @@
 | wrapping | the messages stand in |
 |---|---|
 | none | the value itself, or the lines of the file |
-| an object, or a list of them (tau-bench, batches, training data) | `messages` or `traj` |
+| an object, or a list of them (tau-bench, batches, training data, demonstrations) | `messages`, `traj` or `history` |
 | an object with a list of them (tau2) | `simulations` |
 
 What else such an object says of itself stands in the run's metadata, but for what is as long as a conversation.
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["beside", "read_chat"]
+__all__ = ["beside", "read_chat", "tell_turns"]
 
-_LISTS: Final = "messages", "traj"
+_LISTS: Final = "messages", "traj", "history"
 _MANY: Final = "simulations"
 _MOST_BESIDE: Final = 2_000
 """Characters of what an object says beside its messages, by key; what is longer is left to the file."""
@@ -75,12 +75,18 @@ def _are_turns(turns: Sequence[dict[str, Json]]) -> bool:
 
 
 def _transcript(name: str, holder: Mapping[str, Json], turns: Sequence[dict[str, Json]]) -> Transcript:
+    told = tell_turns(name, turns)
+    told.metadata = beside(holder, *_LISTS)
+    told.model = text(holder.get("model")) or text(mapping(holder.get("body")).get("model")) or None
+    return told
+
+
+def tell_turns(name: str, turns: Sequence[dict[str, Json]]) -> Transcript:
+    """Tell a list of messages in the form of any provider."""
     teller = Teller(name, "messages")
     for turn in turns:
         teller.main.turn(turn, micros(turn.get("timestamp")))
-    body = mapping(holder.get("body"))
-    model = text(holder.get("model")) or text(body.get("model")) or None
-    return teller.done(metadata=beside(holder, *_LISTS), model=model)
+    return teller.done()
 
 
 def beside(holder: Mapping[str, Json], *without: str) -> dict[str, Wire]:

@@ -4,28 +4,31 @@
 |---|---|
 | `user` | what a person said, or results of tools; what the program put in (`isMeta`); a summary (`isCompactSummary`) |
 | `assistant` | a block of an answer: those of one `message.id` are one answer, whose usage the last of them says |
-| `system` `compact_boundary` | the conversation before it is dropped; `logicalParentUuid` is what it followed |
+| `system` `compact_boundary` | the conversation before it is dropped, but for `preservedMessages` or `preservedSegment`; `logicalParentUuid` is what it followed |
 | `summary`, `ai-title`, `custom-title` | a title |
 | anything else | shown with the step that it stands in |
 
 `parentUuid` makes a tree. Where it parts, a person went back and said something else: the older way is the run, the
 others are forks of it. What is `isSidechain` is a sub-agent's conversation, which the tool call began whose `prompt` is
-its first message, or whose result names its `agentId`.
+its first message, or whose result names its `agentId`. Newer versions keep these in files of their own, `agent-….jsonl`,
+in the folder `SESSION/subagents` or beside the session: they are read with it. Such a file alone is a run, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from agent_tt.interop.transcripts.beside import Room, agent_files
 from agent_tt.interop.transcripts.telling import Teller, micros, results_in, wire
+from agent_tt.interop.transcripts.ways import Way, ways_from
 from agent_tt.model.facts import RunFacts
-from agent_tt.providers.loose import dicts, mapping, text
+from agent_tt.providers.loose import dicts, items, mapping, text
 from agent_tt.providers.reading import kept_answer
 from agent_tt.providers.shapes import ModelAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.transcripts.document import Document, Line
@@ -38,11 +41,11 @@ __all__ = ["answer_in", "blocks_of", "read_claude_code"]
 _TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Entries that give the session a title, the strongest first."""
 
-_HEAD: Final = "cwd", "gitBranch", "version"
+_HEAD: Final = "cwd", "gitBranch", "version", "forkedFrom"
 _MADE_UP: Final = "<synthetic>"
 """In the place of a model's name: the program itself said it, mostly an error."""
 
-_MOST_BRANCHES: Final = 200
+Told = TypeVar("Told")
 
 
 @dataclass(slots=True, eq=False)
@@ -87,29 +90,54 @@ class _Chain:
 
 def read_claude_code(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    known = next((line.value for line in document.lines if _is_turn(line.value)), None)
-    if known is None:
+    turns = [line.value for line in document.entries if _is_turn(line.value)]
+    if not turns:
         return None
-    session = text(known.get("sessionId")) or document.path.stem
-    tree = _Tree(document.lines)
+    known = turns[0]
+    named = {text(turn.get("sessionId")) for turn in turns}  # one that went on with another has a copy of its lines
+    session = document.path.stem if document.path.stem in named else text(known.get("sessionId")) or document.path.stem
     metadata = {key: wire(known[key]) for key in _HEAD if known.get(key)}
-    title = _title(document.lines)
+    title = _title(document.entries)
     if title:
         metadata |= RunFacts.title.entry(title)
+    if all(turn.get("isSidechain") is True for turn in turns):  # a sub-agent's own file
+        tree, room = _Tree(document.entries, is_of_agent=True), Room()
+        session = f"{session}/{text(known.get('agentId')) or document.path.stem}"
+    else:
+        others, begun_by, room = _of_agents(document)
+        tree = _Tree([*document.entries, *others], begun_by)
     found: list[Transcript] = []
-    for way in tree.ways()[:_MOST_BRANCHES]:
-        own = way.entries[way.shared]
-        run_id = session if way.parent is None else f"{session}@{text(own.head.get('uuid'))[:8] or own.number}"
-        found.append(_told(run_id, way, found, document, metadata))
+    for way in tree.ways():
+        own = way.moments[way.shared] if way.parent is not None else None
+        run_id = session if own is None else f"{session}@{text(own.head.get('uuid'))[:8] or own.number}"
+        found.append(_told(run_id, way, found, document, metadata, room.flaws))
     return found
 
 
+def _of_agents(document: Document) -> tuple[list[Line], dict[str, dict[str, Json]], Room]:
+    """The lines of sub-agents' own files, what is said beside of each by its id, and what could not be read."""
+    room = Room()
+    found: list[Line] = []
+    begun_by: dict[str, dict[str, Json]] = {}
+    document.watched.append(document.path.with_suffix("") / "subagents")
+    for path in agent_files(document.path):
+        document.watched.append(path)
+        found += room.lines(path)
+        about = path.with_suffix(".meta.json")
+        if about.is_file():
+            begun_by[path.stem.removeprefix("agent-")] = room.object(about) or {}
+    return found, begun_by, room
+
+
 def _is_turn(entry: dict[str, Json]) -> bool:
+    """Whether an entry is a turn; what Claude Code writes as it works looks alike, but for how it names its session."""
+    content = mapping(entry.get("message")).get("content")
+    is_named = any(key in entry for key in ("uuid", "sessionId", "timestamp"))
     return (
         entry.get("type") in ("user", "assistant")
-        and isinstance(entry.get("message"), dict)
-        and "sessionId" in entry
-        and "uuid" in entry
+        and isinstance(content, str | list)
+        and is_named
+        and not any(key in entry for key in ("session_id", "parent_tool_use_id"))
     )
 
 
@@ -124,24 +152,19 @@ def _title(lines: Sequence[Line]) -> str:
 # ---------------------------------------------------------------- the tree
 
 
-@dataclass(slots=True)
-class _Way:
-    """A way from the beginning of a session to an end of it.
+class _Tree:
+    """The entries of a session. An entry whose parent is not before it in the file follows the one before it.
 
-    Attributes:
-        parent: the number of the way that it left; None for the oldest.
-        shared: how many of its entries it shares with that.
+    Args:
+        lines: of the session, and behind them those of its sub-agents' files.
+        begun_by: what is said of a sub-agent beside its file, by its id: `toolUseId` names the call that began it.
+        is_of_agent: whether it is the file of a sub-agent, whose conversation is the main one there.
     """
 
-    entries: list[_Entry]
-    parent: int | None = None
-    shared: int = 0
-
-
-class _Tree:
-    """The entries of a session. An entry whose parent is not before it in the file follows the one before it."""
-
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(
+        self, lines: Sequence[Line], begun_by: Mapping[str, dict[str, Json]] | None = None, *, is_of_agent: bool = False
+    ) -> None:
+        self._is_of_agent, self._begun_by = is_of_agent, begun_by or {}
         self._by_id: dict[str, _Entry] = {}
         self._answers: dict[str, _Entry] = {}
         self._asked: dict[str, _Entry] = {}
@@ -154,29 +177,16 @@ class _Tree:
         for chain in {id(each): each for each in self._chains.values()}.values():
             self._attach(chain)
 
-    def ways(self) -> list[_Way]:
+    def ways(self) -> list[Way[_Entry]]:
         """Every way through the main conversation, the oldest first."""
-        if self._root is None:
-            return []
-        found: list[_Way] = []
-        waiting: list[_Way] = [_Way([self._root])]
-        while waiting and len(found) < _MOST_BRANCHES:
-            way = waiting.pop(0)
-            number = len(found)
-            while way.entries[-1].after:
-                first, *others = way.entries[-1].after
-                shared = len(way.entries)
-                waiting += [_Way([*way.entries, other], number, shared) for other in others]
-                way.entries.append(first)
-            found.append(way)
-        return found
+        return [] if self._root is None else ways_from(self._root, lambda entry: entry.after)
 
     def _take(self, line: Line) -> None:
         entry = line.value
         uuid, before = text(entry.get("uuid")), self._by_id.get(text(entry.get("parentUuid")))
         if uuid in self._by_id:  # a session that is gone on with may repeat lines
             return
-        is_side = entry.get("isSidechain") is True
+        is_side = entry.get("isSidechain") is True and not self._is_of_agent
         chain = self._chain_of(entry) if is_side else None
         tail = chain.entries[-1] if chain is not None and chain.entries else None if is_side else self._last
         before = before or self._by_id.get(text(entry.get("logicalParentUuid"))) or tail
@@ -227,19 +237,29 @@ class _Tree:
         """Find the call that began a conversation: by what it was told first, or by the id in the call's result."""
         if not chain.entries:
             return
-        first = chain.entries[0]
+        first, about = chain.entries[0], self._begun_by.get(chain.agent, {})
         words = _words(mapping(first.head.get("message")).get("content"))
+        chain.name = text(about.get("agentType"))
+        asking = self._asked.get(text(about.get("toolUseId")))
+        if asking is not None:
+            chain.is_known = True
+            asking.begun.append(chain)
+            return
         for asking in dict.fromkeys(self._asked.values()):
             for block in _calls(asking):
                 given = mapping(block.get("input"))
                 by_words = bool(words) and text(given.get("prompt")).strip() == words.strip()
                 if by_words or (chain.agent and chain.agent in _agents_named(asking, text(block.get("id")))):
-                    chain.name = text(given.get("subagent_type")) or text(given.get("description"))
+                    chain.name = chain.name or text(given.get("subagent_type")) or text(given.get("description"))
                     chain.is_known = True
                     asking.begun.append(chain)
                     return
-        earlier = [entry for entry in dict.fromkeys(self._by_id.values()) if entry.number < first.number]
-        main = [entry for entry in earlier if entry.head.get("isSidechain") is not True]
+        main = [entry for entry in dict.fromkeys(self._by_id.values()) if entry.head.get("isSidechain") is not True]
+        if first.number > 0:
+            main = [entry for entry in main if entry.number < first.number]
+        else:  # of another file
+            began_us = micros(first.head.get("timestamp")) or 0
+            main = [entry for entry in main if (micros(entry.head.get("timestamp")) or 0) <= began_us] or main[:1]
         if main:
             main[-1].begun.append(chain)
 
@@ -268,11 +288,18 @@ def _words(content: Json) -> str:
 
 
 def _told(
-    run_id: str, way: _Way, before: Sequence[Transcript], document: Document, metadata: dict[str, Wire]
+    run_id: str,
+    way: Way[_Entry],
+    before: Sequence[Transcript],
+    document: Document,
+    metadata: dict[str, Wire],
+    left_out: Sequence[str],
 ) -> Transcript:
     teller = _Session(run_id, document)
+    for flaw in left_out:
+        teller.teller.flaw(flaw)
     shared = 0
-    for number, entry in enumerate(way.entries):
+    for number, entry in enumerate(way.moments):
         if number == way.shared:
             shared = len(teller.teller.steps)
         teller.tell(entry, teller.teller.main)
@@ -289,6 +316,8 @@ class _Session:
         self.model = ""
         self._flaws = [*document.flaws]
         self._names: dict[str, int] = {}
+        self._said: list[tuple[set[str], list[Wire]]] = []
+        self._kept: tuple[str, list[Wire]] = "", []
 
     def end(self) -> None:
         """Tell of what could not be read behind the last entry."""
@@ -297,13 +326,44 @@ class _Session:
     def tell(self, entry: _Entry, lane: Lane) -> None:
         """Tell an entry, the conversations that it began, and the results that came."""
         self._tell_flaws(entry.number)
-        step = self._turn(entry, lane)
+        step = self._told(entry.lines, lane, lambda: self._turn(entry, lane))
         told = {id(chain): self._lane(chain, step) for chain in entry.begun}
         moments = [(self._time(each), each, told[id(chain)]) for chain in entry.begun for each in chain.entries]
         for _, each, inner in sorted(moments, key=lambda moment: moment[0]):
             self.tell(each, inner)
         for line in entry.following:
-            self._follow(line, lane)
+            self._told([line], lane, lambda line=line: self._follow(line, lane))  # type: ignore[misc]
+
+    def _told(self, lines: Sequence[Line], lane: Lane, tell: Callable[[], Told]) -> Told:
+        """Have something told, and remember what of the main conversation it was, for what a compaction keeps."""
+        known, is_main = len(lane.said), lane is self.teller.main
+        done = tell()
+        if is_main:
+            uuids = {text(line.value.get("uuid")) for line in lines}
+            if lines[0].value.get("subtype") == "compact_boundary":
+                self._kept = self._keeps(lines[0].value)
+                known = len(lane.said)
+            self._said.append((uuids, lane.said[known:]))
+            anchor, kept = self._kept
+            if kept and anchor in uuids:
+                lane.said.extend(kept)
+                self._kept = "", []
+        return done
+
+    def _keeps(self, boundary: dict[str, Json]) -> tuple[str, list[Wire]]:
+        """What a compaction kept of the conversation, and the entry behind which it stands from then on."""
+        about = mapping(boundary.get("compactMetadata"))
+        named, segment = mapping(about.get("preservedMessages")), mapping(about.get("preservedSegment"))
+        uuids = {text(uuid) for uuid in items(named.get("allUuids")) or items(named.get("uuids"))}
+        head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
+        kept: list[Wire] = []
+        is_inside = False
+        for own, said in self._said:
+            is_inside = is_inside or (bool(head) and head in own)
+            if (own & uuids) if uuids else is_inside:
+                kept += said
+            is_inside = is_inside and tail not in own
+        return text(named.get("anchorUuid")) or text(segment.get("anchorUuid")), kept
 
     def _turn(self, entry: _Entry, lane: Lane) -> ToldStep | None:
         head, last = entry.head, entry.lines[-1].value

@@ -85,13 +85,13 @@ class _Entry:
 
 def read_codex(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    if any(_is_entry(line.value) for line in document.lines):
-        entries = [_entry(line.number, line.value) for line in document.lines]
+    if any(_is_entry(line.value) for line in document.entries):
+        entries = [_entry(line.number, line.value) for line in document.entries]
     else:
-        head = document.lines[0].value if document.lines else {}
+        head = document.entries[0].value if document.entries else {}
         if not text(head.get("id")) or "instructions" not in head or "timestamp" not in head or "type" in head:
             return None
-        bare = [_Entry(line.number, "response_item", line.value, None) for line in document.lines[1:]]
+        bare = [_Entry(line.number, "response_item", line.value, None) for line in document.entries[1:]]
         entries = [_Entry(1, "session_meta", head, None), *bare]
     head = next((entry.payload for entry in entries if entry.kind == "session_meta"), {})
     telling = _Telling(text(head.get("id")) or document.path.stem, head, entries)
@@ -113,6 +113,10 @@ def _entry(number: int, line: dict[str, Json]) -> _Entry:
     payload = line.get("payload")
     if not isinstance(payload, dict):
         return _Entry(number, "", line, None)
+    if (
+        line.get("type") == "response_item" and "type" not in payload and "role" in payload
+    ):  # as tools that copy leave it
+        payload = {"type": "message", **payload}
     return _Entry(number, text(line.get("type")), payload, micros(line.get("timestamp")))
 
 

@@ -1,7 +1,7 @@
 """A file as JSON: one value, or one a line; of a large one where its lines or pieces are.
 
 OTLP in protocol buffers is given as pieces of JSON, a compressed file as what it holds, a zip archive by its members,
-and a cassette of VCR in YAML as the JSON that says the same.
+a cassette of VCR in YAML as the JSON that says the same, and a table as a list of its rows.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from agent_tt.interop.transcripts.archive import MAGIC, open_archive
 from agent_tt.interop.transcripts.compressed import begins, is_compressed, unpack
 from agent_tt.interop.transcripts.pieces import BLANK, BOM, Line, Lines, PieceFile, cut, parse_json
 from agent_tt.interop.transcripts.protobuf import could_be_protobuf, cut_protobuf
+from agent_tt.interop.transcripts.tables import PARQUET, TooMany, is_csv, read_csv, read_parquet
 from agent_tt.interop.transcripts.yaml_text import YamlFlaw, read_yaml
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class Document:
         parts: of a large file, in place of value and lines, its lines or pieces of its value, each of the form of the
             whole. For formats whose runs are read one by one.
         archive: its members, where it is a zip archive.
+        alone: of a value that is an object, that as the only line of a file.
+        watched: files and folders beside it that a format read too; a change of them is one of the file.
     """
 
     path: Path
@@ -97,6 +100,13 @@ class Document:
     is_growing: bool = False
     parts: Lines | tuple[()] = ()
     archive: Archive | None = None
+    alone: Sequence[Line] = ()
+    watched: list[Path] = field(default_factory=list)
+
+    @property
+    def entries(self) -> Sequence[Line]:
+        """Its lines, for formats that are always of lines: one that has just begun has one line, and is a value."""
+        return self.lines or self.alone
 
     @property
     def is_large(self) -> bool:
@@ -117,8 +127,8 @@ def could_be_document(head: bytes) -> bool:
         head = begins(head)
         if not head:  # nothing is known of it
             return True
-    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None
-    return is_text or head.startswith(MAGIC) or could_be_protobuf(head)
+    is_text = head.lstrip(BLANK)[:1] in (b"{", b"[") or _YAML.search(head) is not None or is_csv(head)
+    return is_text or head.startswith((MAGIC, PARQUET)) or could_be_protobuf(head)
 
 
 def read_document(path: Path) -> Document | None:
@@ -134,6 +144,8 @@ def read_document(path: Path) -> Document | None:
     head = file.read(0, _HEAD)
     if head.startswith(MAGIC) and file.size <= MOST_PARTED_BYTES:
         return Document(path, archive=open_archive(path))
+    if head.startswith(PARQUET):
+        return _table(file)
     if is_compressed(head):
         file, flaw = _unpacked(path)
     elif file.size > MOST_PARTED_BYTES:
@@ -146,6 +158,8 @@ def _document(file: PieceFile) -> Document | None:
     head = file.read(0, _HEAD)
     if _YAML.search(head) is not None:
         return _yaml(file)
+    if is_csv(head):
+        return _table(file)
     found = _json(file) if head.lstrip(BLANK)[:1] in (b"{", b"[") else None
     if found is None and could_be_protobuf(head):
         pieces, flaw = cut_protobuf(file)
@@ -162,12 +176,35 @@ def _yaml(file: PieceFile) -> Document:
         raise StoreUnreadable(f"{file.path} is YAML that cannot be read: {flaw}", hint="Mend it there.") from flaw
 
 
+def _table(file: PieceFile) -> Document | None:
+    """A table; None of one that is none of spans.
+
+    Raises:
+        StoreUnreadable: it is too large, or damaged.
+        UsageError: what reads it is not installed.
+    """
+    try:
+        if file.size > MOST_VALUE_BYTES:
+            raise TooMany
+        if file.read(0, len(PARQUET)) == PARQUET:
+            return Document(file.path, read_parquet(file.path, MOST_VALUE_BYTES, MOST_OBJECTS))
+        rows = read_csv(file.read(0, file.size), MOST_OBJECTS)
+    except TooMany:
+        raise StoreUnreadable(
+            f"{file.path} is too large to be read: {MOST_VALUE_BYTES >> 20} MB and {MOST_OBJECTS:,} rows are the most",
+            hint="Export fewer traces at once.",
+        ) from None
+    except ValueError as error:
+        raise StoreUnreadable(f"{file.path} is a damaged table: {error}", hint="Export it again.") from error
+    return Document(file.path, rows) if rows else None
+
+
 def _json(file: PieceFile) -> Document | None:
     if file.size <= min(MOST_VALUE_BYTES, MOST_BYTES):
         body = file.read(0, file.size)
         if body.count(b"{") <= MOST_OBJECTS:
             try:
-                return Document(file.path, parse_json(body.removeprefix(BOM)))
+                return Document(file.path, parse_json(body.removeprefix(BOM)), alone=_alone(file, body))
             except orjson.JSONDecodeError:
                 del body
                 return _lines(file)
@@ -176,6 +213,16 @@ def _json(file: PieceFile) -> Document | None:
         return _lines(file)
     pieces, flaw = cut(file)
     return Document(file.path, flaws=(Flaw(0, flaw),) if flaw else (), parts=pieces)
+
+
+def _alone(file: PieceFile, body: bytes) -> Sequence[Line]:
+    """A small object as the only line of a file of lines, which that file may be at its beginning."""
+    plain = body.strip(BLANK)
+    if not plain.startswith(b"{") or b"\n" in plain:
+        return ()
+    found = Lines(file, _KEPT_BYTES)
+    found.add(1, 0, len(body))
+    return found
 
 
 def _unpacked(path: Path) -> tuple[PieceFile, str]:

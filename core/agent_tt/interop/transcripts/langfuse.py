@@ -1,7 +1,7 @@
 """Traces that Langfuse exports: an object with `trace` and `observations`, or what its API gives with both in one.
 
 Several of them may stand in a list, in lines, or under `data` or `traces`. Observations alone, as its tables and its
-exports to a blob storage have them (these in snake case), are put together by their traces.
+exports to a blob storage have them (these in snake case), are put together by their traces; also as CSV.
 
 An observation is a span: a `GENERATION` a model call, a `TOOL` a tool, an `AGENT` an agent. Inputs and outputs stand as
 JSON in texts, now and then in two of them. A tool that is a mere `SPAN` is seen in what the next model was shown.
@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
+from agent_tt.interop.transcripts.spans import (
+    AgentWork,
+    ModelWork,
+    Span,
+    ToolWork,
+    parsed,
+    parsed_number,
+    tell_trace,
+)
 from agent_tt.interop.transcripts.telling import micros
 from agent_tt.model import ErrorInfo
 from agent_tt.providers.gemini import camel_case
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["read_langfuse"]
 
 _LISTS: Final = "data", "traces"
+_CACHED: Final = "input_cache_read", "input_cached_tokens", "cache_read_input_tokens", "prompt_details.cache_read"
+_THOUGHT: Final = "output_reasoning", "output_reasoning_tokens", "completion_details.reasoning"
 _TRIED: Final = 50
 """Rows that are looked at to tell whether a file is Langfuse's; others are told as far as they are."""
 
@@ -109,16 +119,26 @@ def _turns(value: Json, role: str) -> list[dict[str, Json]]:
 
 def _answer(observed: dict[str, Json], error: ErrorInfo | None) -> ModelAnswer:
     usage = mapping(parsed(observed.get("usageDetails"))) or mapping(parsed(observed.get("usage")))
+    read, wrote = _sum(usage, "input"), _sum(usage, "output")
+    total, plain = count(usage.get("total")), (count(usage.get("input")) or 0) + (count(usage.get("output")) or 0)
+    if total is not None and total == plain != (read or 0) + (wrote or 0):  # the others are parts of these
+        read, wrote = count(usage.get("input")), count(usage.get("output"))
     tokens = Tokens(
-        input=count(usage.get("input")),
-        output=count(usage.get("output")),
-        cached=count(usage.get("input_cache_read")) or 0,
-        reasoning=count(usage.get("output_reasoning")) or 0,
+        input=read,
+        output=wrote,
+        cached=next((number for key in _CACHED if (number := count(usage.get(key)))), 0),
+        reasoning=next((number for key in _THOUGHT if (number := count(usage.get(key)))), 0),
     )
-    cost = amount(mapping(parsed(observed.get("costDetails"))).get("total"))
+    cost = amount(parsed_number(mapping(parsed(observed.get("costDetails"))).get("total")))
     return ModelAnswer(
         model=text(observed.get("model")) or text(observed.get("providedModelName")),
         tokens=tokens,
-        cost_usd=amount(observed.get("totalCost")) if cost is None else cost,
+        cost_usd=amount(parsed_number(observed.get("totalCost"))) if cost is None else cost,
         error=error.short if error is not None else "",
     )
+
+
+def _sum(usage: dict[str, Json], kind: str) -> int | None:
+    """All that was counted of a kind: Langfuse keeps what was cached, read aloud or thought apart, and adds it up."""
+    found = [number for key, value in usage.items() if kind in key.lower() and (number := count(value)) is not None]
+    return sum(found) if found else None

@@ -2,7 +2,7 @@
 
 | field | is |
 |---|---|
-| `run_type` | `llm` a model call, `tool` a tool; others are not told where one of these is |
+| `run_type` | `llm` (of LangChain's own exports `chat_model`) a model call, `tool` a tool; others are not told where one of these is |
 | `parent_run_id`, or `child_runs` around it | the run around it |
 | `trace_id` | the trace, which is what is a run here |
 | `inputs`, `outputs` | what LangChain, or OpenAI's or Anthropic's client, was given and gave; in tables JSON in texts |
@@ -35,6 +35,8 @@ __all__ = ["read_langsmith"]
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "chat": "user", "function": "tool"}
 _MODELS: Final = "model_name", "model", "ls_model_name"
+_ID_LENGTH: Final = 36
+_MODEL_RUNS: Final = "llm", "chat_model"
 _READ: Final = "input_tokens", "prompt_tokens"
 _WROTE: Final = "output_tokens", "completion_tokens"
 
@@ -42,13 +44,15 @@ _WROTE: Final = "output_tokens", "completion_tokens"
 def read_langsmith(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
     if document.lines:
-        waiting = [(line.value, "", "") for line in document.lines] if _is_run(document.lines[0].value) else []
+        listed = [line.value for line in document.lines] if _is_run(document.lines[0].value) else []
     else:
         whole = mapping(document.value)
-        listed = dicts(whole["runs"]) if "runs" in whole else [whole] if whole else dicts(document.value)
-        waiting = [(run, "", "") for run in listed]
-    if not waiting or not all(_is_run(run) for run, _, _ in waiting):
+        listed = _sent(whole) or (
+            dicts(whole["runs"]) if "runs" in whole else [whole] if whole else dicts(document.value)
+        )
+    if not listed or not all(map(_is_run, listed)):
         return None
+    waiting = [(run, "", "") for run in listed]
     traces: dict[str, dict[str, Span]] = {}
     while waiting:
         run, parent, trace = waiting.pop()
@@ -56,6 +60,15 @@ def read_langsmith(document: Document) -> Sequence[Transcript] | None:
         traces.setdefault(span.trace, {})[span.id] = span
         waiting += [(child, span.id, span.trace) for child in dicts(run.get("child_runs")) if _is_run(child)]
     return [tell_trace(trace, spans, "LangSmith") for trace, spans in traces.items()]
+
+
+def _sent(whole: dict[str, Json]) -> list[dict[str, Json]]:
+    """Runs as clients send them: `post` as they begin, and under the same ids in `patch` what they came to."""
+    runs: dict[str, dict[str, Json]] = {}
+    for run in (*dicts(whole.get("post")), *dicts(whole.get("patch"))):
+        named = text(run.get("id")) or text(run.get("dotted_order"))[-_ID_LENGTH:]  # which ends in it
+        runs[named] = runs.get(named, {}) | {key: value for key, value in run.items() if value is not None}
+    return list(runs.values())
 
 
 def _is_run(run: dict[str, Json]) -> bool:
@@ -76,7 +89,7 @@ def _span(run: dict[str, Json], parent: str, trace: str) -> Span:
         error=ErrorInfo("Error", error) if error else None,
     )
     given, came = mapping(parsed(run.get("inputs"))), mapping(parsed(run.get("outputs")))
-    if run["run_type"] == "llm":
+    if run["run_type"] in _MODEL_RUNS:
         said = _said(came)
         span.does = ModelWork(_shown(given), said, _answer(run, metadata, given, came))
     elif run["run_type"] == "tool":

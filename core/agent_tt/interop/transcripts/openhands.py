@@ -1,4 +1,5 @@
-"""Event streams of OpenHands: a list of actions and observations, or lines of its resolver with one in `history`.
+"""Event streams of OpenHands before version 1: a list of actions and observations, or lines of its resolver with one in
+`history`; or the folder of a conversation with a file for each, of which `events/0.json` is the one to open.
 
 | event | is |
 |---|---|
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.interop.transcripts.beside import Room
 from agent_tt.interop.transcripts.chat import beside
 from agent_tt.interop.transcripts.telling import Teller, answer, micros, wire
 from agent_tt.model import ErrorInfo
@@ -40,6 +42,8 @@ _KEPT_APART: Final = "action", "thought", "id", "timestamp", "source", "message"
 def read_openhands(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
     events = dicts(document.value)
+    if document.path.name == "0.json" and _are_events([mapping(document.value)]):
+        return [_stored(document)]
     if _are_events(events):
         return [_told(document.path.stem, events, {})]
     rows = [line.value for line in document.lines] or [mapping(document.value)]
@@ -50,6 +54,23 @@ def read_openhands(document: Document) -> Sequence[Transcript] | None:
         _told(f"{document.path.stem}-{number}" if len(resolved) > 1 else document.path.stem, history, row)
         for number, (row, history) in enumerate(resolved, 1)
     ]
+
+
+def _stored(document: Document) -> Transcript:
+    """A conversation whose events are files beside one another, by their numbers."""
+    folder, room = document.path.parent, Room()
+    document.watched.append(folder)
+    numbered = sorted(
+        (
+            (int(name), event)
+            for name, event in room.objects(folder)
+            if name.isascii() and name.isdigit() and len(name) < 10
+        ),
+        key=lambda each: each[0],
+    )
+    told = _told(folder.parent.name if folder.name == "events" else folder.name, [event for _, event in numbered], {})
+    told.flaws += [(len(told.steps), flaw) for flaw in room.flaws]
+    return told
 
 
 def _are_events(events: Sequence[dict[str, Json]]) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import os
 import threading
+import time
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 from agent_tt.codec.tlv import tlv
@@ -51,7 +54,8 @@ def _accepted(found: object) -> Format:
 _OURS: Final = "agent_tt.interop.transcripts"
 _NAMES: Final = (
     "otlp", "langfuse", "inspect_ai", "openai_agents", "vcr", "claude_code", "claude_stream", "pi", "atif", "swe_agent",
-    "mini_swe_agent", "openhands", "agentrr", "codex", "gemini_cli", "opencode", "langsmith", "phoenix", "chat",
+    "mini_swe_agent", "openhands", "openhands_v1", "agentrr", "clearstone", "orca", "codex", "gemini_cli", "opencode",
+    "langsmith", "phoenix", "ai_sdk", "exchanges", "chat",
 )  # fmt: skip
 FORMATS: Final = Plugins[Format](
     "agent_tt.formats",
@@ -138,7 +142,8 @@ class _Contents:
 
     def __init__(self, path: FilePath, before: _Contents | None = None, found: Found | None = None) -> None:
         self._path, self._found = path, found or _found_in
-        self.stamp = _stamp(path)
+        self._watched: tuple[FilePath, ...] = ()
+        self.stamp = self.look()
         self.identity, self._beginning = identity_of(path), beginning_of(path)
         self._runs: dict[str, Run] = {}
         self._whole: dict[str, _Told] = {}
@@ -152,7 +157,12 @@ class _Contents:
         self.ids = [*self._runs]
         if not self._is_unread:
             self._read(before)
-            self._is_kept = before is not None or found is not None  # what grows is another file by the next time
+            # What grows, or is in several files, is another file by the next time.
+            self._is_kept = before is not None or found is not None or len(self.stamp) > 1
+
+    def look(self) -> Stamp:
+        """What the file looks like from outside now, with what was read beside it."""
+        return _stamp(self._path), *filter(any, map(_stamp_beside, self._watched))
 
     @property
     def flaws(self) -> tuple[str, ...]:
@@ -195,10 +205,15 @@ class _Contents:
 
     def _read(self, before: _Contents | None = None) -> None:
         self._is_unread = False
+        began_ns = time.time_ns()
         document, found = self._found(self._path)
+        self._watched = () if document is None else tuple(document.watched)
+        # What was written while it was read is read again.
+        beside = [each if each[0] < began_ns - _TICK_NS else _UNKNOWN for each in self.look()[1:]]
+        self.stamp = self.stamp[0], *beside
         if document is None or not found:
             if document is not None and document.is_large:
-                raise too_large(self._path, self.stamp[1])
+                raise too_large(self._path, self.stamp[0][1])
             self.ids = []
             return
         self._promises = {each.id: each for each in found if isinstance(each, Promise)}
@@ -257,7 +272,7 @@ class TranscriptSource(RunSource):
     def version(self) -> int:
         """Give a number that differs after the file changed."""
         with self._lock:
-            stamp = _stamp(self._path)
+            stamp = self._known.look()
             if stamp != self._stamp:
                 self._stamp = stamp
                 self._version += 1
@@ -397,7 +412,7 @@ class TranscriptSource(RunSource):
             before = self._known if self._found is None else None
             contents = _Contents(self._path, before, self._found) if self._path.exists() else None
             if contents is not None and contents.ids:
-                self._known, self._is_lost = contents, False
+                self._known, self._stamp, self._is_lost = contents, contents.stamp, False
         return self._known
 
 
@@ -474,6 +489,31 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
         origin={"system": transcript.system, "file": str(path)},
     )
     return _Told(transcript, run, steps)
+
+
+Stamp: TypeAlias = "tuple[tuple[int, int, int], ...]"
+_UNKNOWN: Final = -1, -1, -1
+_TICK_NS: Final = 20_000_000
+"""So coarse times of files are at most."""
+
+_MOST_WATCHED: Final = 5_000
+"""So many files of a folder are looked at to see whether it changed."""
+
+
+def _stamp_beside(path: FilePath) -> tuple[int, int, int]:
+    """What a file, or all files of a folder, look like from outside; zeros where there are none."""
+    try:
+        with os.scandir(path) as entries:
+            found = [each.stat(follow_symlinks=False) for each in islice(entries, _MOST_WATCHED)]
+        times = [path.stat().st_mtime_ns, *(each.st_mtime_ns for each in found)]
+        return max(times), sum(each.st_size for each in found), len(found)
+    except NotADirectoryError:
+        try:
+            return _stamp(path)
+        except StoreNotFound:
+            return 0, 0, 0
+    except OSError:
+        return 0, 0, 0
 
 
 def _stamp(path: FilePath) -> tuple[int, int, int]:

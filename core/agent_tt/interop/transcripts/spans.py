@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Json, ModelAnswer
 
 __all__ = [
-    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "parsed", "tell_trace",
+    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "parsed", "parsed_number",
+    "tell_trace",
 ]  # fmt: skip
 
 _SHORT: Final = 200
@@ -162,6 +163,12 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
 def parsed(value: Json) -> Json:
     """A value that may stand as JSON in a text."""
     found = parse(value) if isinstance(value, str) and value[:1] in ("{", "[", '"') else None
+    return value if found is None else found
+
+
+def parsed_number(value: Json) -> Json:
+    """A number that may stand in a text, as tables have it."""
+    found = parse(value) if isinstance(value, str) and value[:1] in "0123456789.-" and len(value) < _SHORT else None
     return value if found is None else found
 
 

@@ -1,0 +1,12 @@
+"""SQLite databases in which other programs keep conversations or traces, read where they lie.
+
+A kind of database is one module: what its tables look like, and the runs in them. All else is shared.
+
+| module | does |
+|---|---|
+| `source` | a database as a source of runs |
+| `rows` | tables and columns, and text that is JSON |
+| `agents_sessions` | sessions of the OpenAI Agents SDK |
+| `opencode` | sessions of OpenCode |
+| `clearstone` | traces of clearstone |
+"""
