@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, Run, Step
 
@@ -27,6 +28,7 @@ __all__ = [
     "beginning_of",
     "edit_channels",
     "graph_terms",
+    "is_copied_first",
     "is_in_database",
     "is_thread",
     "plan_graph",
@@ -47,6 +49,11 @@ def is_thread(steps: Iterable[Step]) -> bool:
 def is_in_database(run: Run) -> bool:
     """Whether a run is a thread of a LangGraph database: it is copied before it is forked."""
     return run.read_only and run.origin.get("system") == "LangGraph"
+
+
+def is_copied_first(request: ForkRequest, run: Run, *, is_graph: bool) -> bool:
+    """Whether a run lies in a file of another system, of which it is copied before it is forked."""
+    return is_in_database(run) if is_graph else run.read_only and request.continue_with is not None
 
 
 def graph_terms(terms: Terms) -> Terms:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
 
-__all__ = ["ModelTalk", "ModelTalks"]
+__all__ = ["ModelTalk", "ModelTalks", "messages_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,20 @@ class ModelTalks:
             found = None if message_of(call.args) is None else [call.args]
         shown = self._read((call.name, call.lane), found if isinstance(found, list) else [])
         given = answer_in(call.result)
-        said = _messages(given) if given is not None else ()
+        said = messages_in(given) if given is not None else ()
         messages = [message for turn in shown for message in turn]
         return ModelTalk(ModelCall(), ModelAnswer(), messages, said, sum(not turn for turn in shown))
 
     def _read(self, key: tuple[str, str], turns: list[Wire]) -> list[tuple[Message, ...]]:
         before, read = self._last.get(key, ([], []))
         known = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, turns, strict=False))))
-        read = [*read[:known], *map(_messages, turns[known:])]
+        read = [*read[:known], *map(messages_in, turns[known:])]
         self._last[key] = turns, read
         return read
 
 
-def _messages(turn: Wire) -> tuple[Message, ...]:
+def messages_in(turn: Wire) -> tuple[Message, ...]:
+    """Read one turn of a conversation, of a provider's form or a framework's; nothing where it is none."""
     read = messages_of_turn(turn)
     if read:
         return read
