@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from agent_tt.providers.chat import answer_in, conversation_in, message_of
+from agent_tt.providers.chat import TOOLS, answer_in, answered_in, conversation_in, message_of
 from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
 from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall
 
@@ -74,6 +74,8 @@ def messages_in(turn: Wire) -> tuple[Message, ...]:
     """Read one turn of a conversation, of a provider's form or a framework's; nothing where it is none."""
     read = messages_of_turn(turn)
     if read:
+        if len(read) == 1 and read[0].role in TOOLS and not read[0].answers and isinstance(turn, dict):
+            return (replace(read[0], answers=answered_in(turn)),)
         return read
     said = message_of(turn)
     if said is None:
