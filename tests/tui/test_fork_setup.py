@@ -3,7 +3,7 @@
 import pytest
 
 from agent_tt.errors import AgentTTError
-from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, with_stub
+from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_else, with_stub
 from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup
 
 BY_ID = {setting.id: setting for setting in SETTINGS}
@@ -91,6 +91,6 @@ def test_policies_go_from_word_to_word_and_stop_at_the_ends(sample_store):
     assert (back.writers[0].policy, back.writers[0].rule.source) == ("deny", "default")
     raising = with_stub(plan, row, None, "TimeoutError: no answer")
     assert raising.writers[0].rule.text == "error:TimeoutError: no answer"
-    recorded = or_ask(plan, row)
+    recorded = or_else(plan, row)
     assert recorded.writers[0].rule.text == "recorded-or-ask"
-    assert or_ask(recorded, recorded.writers[0]).writers[0].rule.text == "recorded"
+    assert or_else(recorded, recorded.writers[0]).writers[0].rule.text == "recorded-or-deny"

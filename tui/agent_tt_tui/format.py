@@ -30,6 +30,11 @@ def age(seconds: float) -> str:
     return f"{int(seconds // _DAY):,} d"
 
 
+def age_since(moment_us: int, now: float) -> str:
+    """Format how long ago a moment was, in microseconds since 1970; empty for 0, of which nobody knows when it was."""
+    return age(max(0.0, now - moment_us / 1e6)) if moment_us else ""
+
+
 def total_tokens(tokens_in: int | None, tokens_out: int | None) -> int | None:
     """Tokens in and out together; None where neither is known."""
     return None if tokens_in is None and tokens_out is None else (tokens_in or 0) + (tokens_out or 0)

@@ -10,6 +10,7 @@
 | `markdown` | a run as text for an issue |
 | `html` | runs as one page for a browser |
 | `bundle` | runs with all that belongs to them, in one file that opens elsewhere |
+| `taken_in` | runs of files of other systems as runs of a store, of which a bundle is made |
 | `agent_code` | the files of an agent, and the packages that it ran with |
 | `rows` | runs, steps, calls, notes and values of states as flat rows |
 | `database`, `database_tables` | runs as a flat SQLite database, and what that has |

@@ -10,21 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt import config
-from agent_tt.errors import AgentTTError, ReadOnlySource, UsageError
+from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.exporting.agent_code import changed_since, code_files, lock_of, python_of
 from agent_tt.exporting.export import Export
-from agent_tt.exporting.redacted import RedactedRuns
+from agent_tt.exporting.taken_in import as_store
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.header import FOLDER
 from agent_tt.interop.bundle.container import write_container
 from agent_tt.interop.bundle.manifest import CODE, GOLDENS, LOCK, STORE, is_member_name
 from agent_tt.interop.bundle.signing import signer
-from agent_tt.marking import MarkedSource
 from agent_tt.model.facts.program import program_below
 from agent_tt.protocols import check_proven
 from agent_tt.redacting.taking_out import take_out
 from agent_tt.redaction.texts import redact_text
-from agent_tt.store import SqliteStore, copy_runs, open_store
+from agent_tt.store import copy_runs, open_store
 from agent_tt.store.file.provenance import forget_maker
 from agent_tt.temporary import temporary_folder
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from agent_tt.exporting.export import Exported
     from agent_tt.model import Run
-    from agent_tt.protocols import RunSource
+    from agent_tt.store import SqliteStore
 
 __all__ = ["Bundle"]
 
@@ -60,16 +59,16 @@ class Bundle(Export):
         """Write the runs; give what was left out, as every format does.
 
         Raises:
-            ReadOnlySource: they lie in a file of another system.
             UsageError: one of them still runs; its code, or the key, cannot be used.
             Damaged: something of them is not as it was recorded.
         """
         sign = None if self._key is None else signer(self._key)
-        source = _store_of(exported.source)
-        runs = _with_relatives(source, exported.runs)
-        named = [source.run(run.id) for run in exported.runs]
         remarks: list[str] = []
-        with temporary_folder("agent-tt-export-") as folder:
+        with (
+            as_store(exported.source, exported.runs, remarks) as (source, named),
+            temporary_folder("agent-tt-export-") as folder,
+        ):
+            runs = _with_relatives(source, named)
             store = Path(folder) / STORE
             changed = _pack(source, runs, store)
             files: dict[str, Path | bytes] = {STORE: store}
@@ -121,22 +120,6 @@ def _goldens(runs: Sequence[Run], remarks: list[str], *, is_changed: bool) -> di
             continue
         files |= zip(names, (text, recording), strict=True)
     return files
-
-
-def _store_of(source: RunSource) -> SqliteStore:
-    """The store that runs lie in, whatever stands before it.
-
-    Raises:
-        ReadOnlySource: they lie in a file of another system.
-    """
-    while isinstance(source, RedactedRuns | MarkedSource):
-        source = source.reader
-    if not isinstance(source, SqliteStore):
-        raise ReadOnlySource(
-            f"{source.path} is a file of another system, and a bundle is made of a store",
-            hint="Hand on that file itself, or export its runs as Markdown.",
-        )
-    return source
 
 
 def _with_relatives(source: SqliteStore, named: Sequence[Run]) -> list[Run]:

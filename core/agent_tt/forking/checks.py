@@ -35,7 +35,12 @@ def check_origin(source: RunSource, run: Run) -> None:
     Raises:
         ReadOnlySource: the run is another system's, or the file is write-protected.
     """
-    if run.read_only or not os.access(source.path, os.W_OK):
+    if run.read_only:
+        raise ReadOnlySource(
+            f"{run.name} lies in {source.path}, which holds no program that could run",
+            hint="let a model go on with its conversation: --continue-with openai:MODEL",
+        )
+    if not os.access(source.path, os.W_OK):
         raise ReadOnlySource(
             f"{run.name} lies in {source.path}, which is only read, so it cannot be forked there",
             hint="fork runs that agent-tt recorded itself, in a store that you can write",

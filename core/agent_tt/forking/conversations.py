@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from agent_tt.codec.encode import encode
-from agent_tt.errors import Damaged, InvalidEdit, ReadOnlySource, UsageError
-from agent_tt.forking.checks import MAIN_TRACK, check_ended
-from agent_tt.forking.entry.conversation_forms import FORMS, plain_messages
+from agent_tt.codec.wire import is_envelope
+from agent_tt.errors import Damaged, InvalidEdit, UsageError
+from agent_tt.forking.checks import MAIN_TRACK, check_ended, envelopes
+from agent_tt.forking.entry.conversation_forms import FORMS, plain_turns
 from agent_tt.forking.entry.declared_tools import DeclaredTool
+from agent_tt.forking.policy.boundary import Boundary
 from agent_tt.forking.policy.policies import Rule, configured_policy
 from agent_tt.forking.terms import PYTHON
+from agent_tt.model import shown
 from agent_tt.providers.chat import conversation_in
 from agent_tt.providers.loose import dicts, mapping, text
+from agent_tt.providers.prices import cost_of
 from agent_tt.providers.reading import recorded_call
+from agent_tt.providers.shapes import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.forking.policy.boundary import Boundary
+    from agent_tt.forking.policy.boundary import Expected
     from agent_tt.forking.request import ForkRequest
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
 
-__all__ = ["as_conversation", "check_answered", "check_conversation", "check_place", "tools_of"]
+__all__ = ["as_conversation", "boundary_with", "check_place", "conversation_of", "expected_with", "tools_of"]
 
 _AGENT: Final = "agent_tt.forking.entry.conversation:go_on"
+
+_LIVE: Final = Rule("live", source="default")
+_CHARACTERS: Final = 4
+"""Of a token of text, about."""
 
 _NOTES: Final = (
     "the original program does not run: its conversation goes on, and no tool is run",
@@ -41,7 +51,6 @@ def as_conversation(source: RunSource, run: Run, request: ForkRequest) -> ForkRe
     """The request for a fork that goes on with a run's conversation; as it is where it does not ask for that.
 
     Raises:
-        ReadOnlySource: the run lies in a file that is only read.
         UsageError: no such provider or address, no key, or something is asked for that goes with a program.
     """
     if request.continue_with is None:
@@ -52,10 +61,6 @@ def as_conversation(source: RunSource, run: Run, request: ForkRequest) -> ForkRe
         raise UsageError(
             f"{request.continue_with!r} does not name a model",
             hint=f"write {', '.join(f'{each}:MODEL' for each in FORMS)}",
-        )
-    if run.read_only:
-        raise ReadOnlySource(
-            f"{run.name} lies in {source.path}, which is only read", hint="`agent-tt import` it, and fork the copy"
         )
     terms = request.terms
     if request.agent or request.by == "replay" or request.accept_changes or terms.overrides or terms.executor != PYTHON:
@@ -75,13 +80,13 @@ def as_conversation(source: RunSource, run: Run, request: ForkRequest) -> ForkRe
     tools, said = _offered(source, run)
     told = {"provider": provider, "model": model, "address": address, "tools": tools, "tools_from": said}
     policy = configured_policy() if request.policy is None else request.policy
-    no_code = Rule("deny", source="default")  # tools that read run elsewhere; here there is nothing to run
+    no_code = Rule("recorded", otherwise="deny", source="default")  # nothing can run: see `check_answered`
     return replace(
         request,
         agent=_AGENT,
         by="restore",
         terms=replace(terms, overrides={key: encode(value) for key, value in told.items()}),
-        policy=policy.with_all([("*read", no_code)]),
+        policy=policy.with_all([("*read", no_code), ("*write", no_code)]),
     )
 
 
@@ -91,18 +96,24 @@ def tools_of(request: ForkRequest) -> tuple[DeclaredTool, ...]:
     return tuple(DeclaredTool(name, "write", is_said=False) for name in names)
 
 
-def check_answered(request: ForkRequest, rows: Iterable[Boundary]) -> None:
-    """Refuse to let a tool run, which has no code here.
+def boundary_with(request: ForkRequest, rows: Iterable[Boundary]) -> tuple[Boundary, ...]:
+    """What the fork may ask: of a conversation the named model and the tools; nobody asks what the program asked.
 
     Raises:
-        UsageError: the policy lets one.
+        UsageError: the policy lets a tool run, which has no code here.
     """
-    names = [row.name for row in rows if row.kind == "tool" and row.policy == "live"]
-    if names and request.continue_with is not None:
+    if request.continue_with is None:
+        return tuple(rows)
+    model = request.continue_with.partition(":")[2]
+    tools = [row for row in rows if row.kind == "tool" and not row.is_inside]
+    names = [row.name for row in tools if row.policy == "live"]
+    if names:
         raise UsageError(
             f"{', '.join(names)} cannot run: no code of tools is here, only the conversation",
-            hint=f"--policy {names[0]}=recorded-or-ask, ask, stub:JSON or deny",
+            hint=f"--policy {names[0]}=recorded, recorded-or-ask, ask, stub:JSON or deny",
         )
+    asked = [row for row in rows if row.kind == "llm" and row.model == model and not row.is_inside]
+    return (asked[0] if asked else Boundary(model, "llm", None, 0, 0, _LIVE, called=model, model=model), *tools)
 
 
 def check_place(source: RunSource, run: Run, steps: Sequence[Step], number: int) -> Step | None:
@@ -121,20 +132,45 @@ def check_place(source: RunSource, run: Run, steps: Sequence[Step], number: int)
     return chosen
 
 
-def check_conversation(request: ForkRequest, state: Wire) -> tuple[str, ...]:
-    """Refuse a state that holds no conversation which a model can go on with; give what is to be known before.
+def expected_with(request: ForkRequest, expected: Expected) -> Expected:
+    """What the fork may well spend: of a conversation at the list price of the model that goes on with it."""
+    if request.continue_with is None:
+        return expected
+    tokens = Tokens(input=expected.tokens_in, output=expected.tokens_out)
+    cost = cost_of(request.continue_with.partition(":")[2], tokens)
+    return replace(expected, cost_usd=cost, unpriced=0)
+
+
+def conversation_of(request: ForkRequest, state: Wire) -> tuple[Wire, tuple[str, ...]]:
+    """The state that a conversation goes on with, and what is to be known before; of a program the state as it is.
+
+    Its messages are plain, and what is of a class is left behind: no class of the program's is loaded.
 
     Raises:
-        UsageError: there is none, or it does not end with something to answer.
+        UsageError: it holds no conversation, or one that does not end with something to answer.
     """
     if request.continue_with is None:
-        return ()
+        return state, ()
     at = conversation_in(state)
     turns = None if at is None else state if not at else mapping(state).get(str(at[0]))
     if not isinstance(turns, list):
         raise UsageError("the state holds no conversation that a model could go on with", hint="fork another step")
-    plain_messages(turns)
-    return (*_NOTES, f"the model is offered the tools {request.terms.overrides['tools_from']}")
+    turns = [plain for turn in turns for plain in (plain_turns(turn) if is_envelope(turn) else [turn])]
+    fields = {key: value for key, value in mapping(state).items() if not any(envelopes(value))}
+    odd = sorted(mapping(state).keys() - fields.keys() - {*map(str, at or ())})
+    provider, _, model = request.continue_with.partition(":")
+    tools = [*dicts(request.terms.overrides["tools"])]
+    body = FORMS[provider].body(model, FORMS[provider].written(turns), tools)
+    length = len(json.dumps(body, ensure_ascii=False)) // _CHARACTERS
+    cost = cost_of(model, Tokens(input=length, output=0))
+    price = f"no price of {model} is known" if cost is None else f"{shown.cost(cost)} at the list price of {model}"
+    notes = (
+        *_NOTES,
+        *((f"left behind, as only its program can read it: {', '.join(odd)}",) if odd else ()),
+        f"the model is offered the tools {request.terms.overrides['tools_from']}",
+        f"its first question alone has about {length:,} tokens, reckoned from its length: {price}",
+    )
+    return (fields | {str(at[0]): turns} if at else turns), notes
 
 
 def _offered(source: RunSource, run: Run) -> tuple[list[Wire], str]:

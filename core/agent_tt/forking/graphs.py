@@ -13,11 +13,13 @@ from agent_tt.forking.entry.code import CodePlan
 from agent_tt.forking.entry.entry_point import find_source, package_of, parse_entry_point
 from agent_tt.forking.terms import GRAPH, MOCK
 from agent_tt.model.kinds import LANGGRAPH_KEY
+from agent_tt.model.threads import is_in_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, Run, Step
 
@@ -27,6 +29,7 @@ __all__ = [
     "beginning_of",
     "edit_channels",
     "graph_terms",
+    "is_copied_first",
     "plan_graph",
 ]
 
@@ -35,6 +38,11 @@ AS_NODE = "as_node"
 
 LOOK = "only_look"
 """The override with which a fork ends when its state is edited."""
+
+
+def is_copied_first(request: ForkRequest, run: Run, *, is_graph: bool) -> bool:
+    """Whether a run lies in a file of another system, of which it is copied before it is forked."""
+    return is_in_database(run) if is_graph else run.read_only and request.continue_with is not None
 
 
 def graph_terms(terms: Terms) -> Terms:

@@ -14,9 +14,10 @@ from agent_tt.forking.breaking import hold_already
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
 from agent_tt.forking.conversations import (
     as_conversation,
-    check_answered,
-    check_conversation,
+    boundary_with,
     check_place,
+    conversation_of,
+    expected_with,
     tools_of,
 )
 from agent_tt.forking.editing.call_edits import CALLS, with_recorded_values
@@ -31,7 +32,7 @@ from agent_tt.forking.entry.code import CodePlan, plan_code
 from agent_tt.forking.entry.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.entry.declared_tools import declared_tools
 from agent_tt.forking.entry.mock_model import check_script, recorded_answers
-from agent_tt.forking.graphs import beginning_of, edit_channels, graph_terms, plan_graph
+from agent_tt.forking.graphs import beginning_of, edit_channels, graph_terms, is_copied_first, plan_graph
 from agent_tt.forking.policy.boundary import Expected, boundary_of, expected_after
 from agent_tt.forking.policy.policies import (
     Rule,
@@ -42,12 +43,14 @@ from agent_tt.forking.policy.policies import (
     odd_rules,
 )
 from agent_tt.forking.terms import Terms
+from agent_tt.history.digest import digest
 from agent_tt.model import Run
 from agent_tt.model.facts import StepFacts
-from agent_tt.model.threads import is_in_database, is_thread
+from agent_tt.model.threads import is_thread
 from agent_tt.protocols import check_proven
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.redaction.vault import open_vault
+from agent_tt.store import ingest_filter
 from agent_tt.store.file.locate import own_store_path
 
 if TYPE_CHECKING:
@@ -94,13 +97,15 @@ class ForkPlan:
         sweep: its place in a sweep, kept with the run; None for a fork of its own.
         effects: what tools do that do not say it themselves, by their names and by patterns.
         effects_said: what of that people said where they forked this run or others of its agent; it is kept.
-        copied_from: the database of LangGraph that the run lies in, which is only read: its thread is copied into
-            `store` first. None where the run is in `store`.
+        copied_from: the file that the run lies in, which is only read: the run is copied into `store` first. None
+            where it is in `store`.
+        copied_state: of such a run that is no thread, the digest of the state after `step` as its copy is to have it.
         goes_on_with: of a thread of LangGraph, the nodes that are to run next at that step; after an edit, or with
             `as_node`, LangGraph may choose others. Empty where the graph has ended, or `is_next_unknown`. None of any
             other run.
         is_next_unknown: of a thread of LangGraph, whether its database does not tell which nodes run next.
         expect: what is hoped of it; None for nothing.
+        continues_with: the model that goes on with the conversation, `openai:MODEL`; None where a program runs.
     """
 
     store: Path
@@ -122,9 +127,11 @@ class ForkPlan:
     effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     effects_said: Mapping[str, ToolEffect] = field(default_factory=dict)
     copied_from: Path | None = None
+    copied_state: bytes | None = None
     goes_on_with: tuple[str, ...] | None = None
     is_next_unknown: bool = False
     expect: str | None = None
+    continues_with: str | None = None
 
     @property
     def by(self) -> WayBackIn:
@@ -214,7 +221,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         request: the fork.
 
     Raises:
-        ReadOnlySource: the run lies in a file that is only read.
+        ReadOnlySource: the run lies in a file that is only read, and its program is to run.
         RunNotFound, StepNotFound: there is no such run or step.
         UsageError: other steps were under way when the step ended.
         InvalidEdit, InvalidPath: an edit does not fit.
@@ -230,7 +237,8 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     steps = source.steps(original.id)
     if is_graph := is_thread(steps) and request.continue_with is None:
         terms = graph_terms(terms)
-    if not (is_graph and is_in_database(original)):
+    is_copied = is_copied_first(request, original, is_graph=is_graph)
+    if not is_copied:
         check_origin(source, original)
     check_proven(source, original)
     _check_originals(source, terms, is_graph=is_graph)
@@ -267,7 +275,8 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         check_script(terms.script, recorded_answers(source, original))
     if not is_graph:
         known, state, odd = _edited(source, original, steps, asked, edits, kept=kept, way=way)
-    problems += check_conversation(request, state)
+    state, odd_state = conversation_of(request, state)
+    problems += odd_state
     requests, odd_requests = with_recorded_requests(
         source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
     )
@@ -277,16 +286,16 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     said = {**effects_said(source, original), **request.effects}
     effects = {**load().effects, **said}
     boundary = boundary_of(source, original, after=kept, policy=rules, declared=declared, asked=shown, effects=effects)
-    check_answered(request, boundary)
+    boundary = boundary_with(request, boundary)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
     problems += (*_unrecorded(shown, boundary), *_not_held(original))
-    is_copied = is_graph and is_in_database(original)
     return ForkPlan(
         store=own_store_path(source.path) if is_copied else source.path,
         copied_from=source.path if is_copied else None,
+        copied_state=digest(ingest_filter.admit(source.state(original.id, kept))) if is_copied else None,
         goes_on_with=tuple(map(str, steps[kept - 1].facts.next)) if is_graph else None,
-        is_next_unknown=is_copied and steps[kept - 1].extra.get(StepFacts.next.key) is None,
+        is_next_unknown=is_graph and is_copied and steps[kept - 1].extra.get(StepFacts.next.key) is None,
         run=original,
         step=kept,
         step_name="input" if not kept else steps[(kept if calls or is_graph else asked) - 1].name,
@@ -295,7 +304,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         state=state,
         code=code,
         boundary=boundary,
-        expected=expected_after(steps, kept),
+        expected=expected_with(request, expected_after(steps, kept)),
         rules=rules,
         problems=problems,
         answered=sum(each.calls for each in steps[:kept]) if way == "replay" else 0,
@@ -304,6 +313,7 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         effects=effects,
         effects_said=said,
         expect=None if request.expect is None else parse_predicate(request.expect).text,
+        continues_with=request.continue_with,
     ).with_policy(rules)
 
 

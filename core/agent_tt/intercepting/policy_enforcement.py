@@ -128,6 +128,9 @@ class PolicyEnforcement(Link):
             return Reply(served, is_free=True, facts={CallFacts.policy.key: said})
         if rule.otherwise == "ask":
             return None
+        if rule.otherwise == "deny":
+            why = f"{new.name} was not run: no recorded call with these arguments is left that could answer it"
+            return Reply(refusal=ToolDenied(why, tool=new.name))
         halt = stand_ins.not_recorded(question)
         with self._lock:
             self._halted = self._halted or halt

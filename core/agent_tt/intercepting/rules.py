@@ -33,6 +33,7 @@ __all__ = [
     "BOUNDARIES",
     "SOURCES",
     "WORDS",
+    "Otherwise",
     "Rule",
     "Source",
     "Word",
@@ -51,8 +52,10 @@ BOUNDARIES: Final = ("*llm", "*read", "*write", "*http", "*subprocess", "*socket
 SOURCES: Final[tuple[Source, ...]] = ("default", "user", "project", "environment", "you")
 """From the weakest on."""
 
-_OR_ASK: Final = "recorded-or-ask"
-_SPELLED: Final = ("live", "recorded", _OR_ASK, "stub", "error", "ask", "deny")
+Otherwise = Literal["halt", "ask", "deny"]
+
+_OTHERWISE: Final[dict[str, Otherwise]] = {"recorded-or-ask": "ask", "recorded-or-deny": "deny"}
+_SPELLED: Final = ("live", "recorded", *_OTHERWISE, "stub", "error", "ask", "deny")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Rule:
     word: Word
     value: Wire = None
     error: str | None = None
-    otherwise: Literal["halt", "ask"] = "halt"
+    otherwise: Otherwise = "halt"
     source: Source = "you"
     place: str = ""
 
@@ -80,7 +83,7 @@ class Rule:
         """The rule as it is written: `ask`, `recorded-or-ask`, `stub:{"paid": true}`, `error:TimeoutError: late`."""
         if self.word == "stub":
             return f"stub:{json.dumps(self.value, ensure_ascii=False)}" if self.error is None else f"error:{self.error}"
-        return _OR_ASK if self.word == "recorded" and self.otherwise == "ask" else self.word
+        return self.word if self.word != "recorded" or self.otherwise == "halt" else f"recorded-or-{self.otherwise}"
 
     @property
     def where(self) -> str:
@@ -96,7 +99,8 @@ def read_rule(text: str, *, source: Source = "you", place: str = "", about: str 
     """Read a rule as people write it.
 
     Args:
-        text: `live`, `recorded`, `recorded-or-ask`, `stub:JSON`, `error:Class: text`, `ask` or `deny`.
+        text: `live`, `recorded`, `recorded-or-ask`, `recorded-or-deny`, `stub:JSON`, `error:Class: text`, `ask` or
+            `deny`.
         source: who says so.
         place: the file that says so.
         about: what stands before it in messages: `pyproject.toml: policy.charge`.
@@ -117,8 +121,8 @@ def read_rule(text: str, *, source: Source = "you", place: str = "", about: str 
     if word in ("stub", "error"):
         example = 'stub:{"paid": true}' if word == "stub" else "error:TimeoutError: no answer"
         raise UsageError(f"{head}{word} does not say what is given", hint=f"for example {example}")
-    if not colon and word == _OR_ASK:
-        return replace(rule, word="recorded", otherwise="ask")
+    if not colon and word in _OTHERWISE:
+        return replace(rule, word="recorded", otherwise=_OTHERWISE[word])
     if not colon and word in WORDS:
         return replace(rule, word=word)
     close = difflib.get_close_matches(word, _SPELLED, n=1)

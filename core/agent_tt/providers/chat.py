@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
 
-__all__ = ["ASSISTANTS", "TOOLS", "Asked", "Message", "answer_in", "conversation_in", "message_of"]
+__all__ = ["ASSISTANTS", "TOOLS", "Asked", "Message", "answer_in", "answered_in", "conversation_in", "message_of"]
 
 _CLASSES: Final = {
     "AIMessage": "ai",
@@ -94,8 +94,20 @@ def message_of(wire: Wire) -> Message | None:
         return _of_provider(fields)
     if any(type(block) is dict and block.get("type") == "tool_result" for block in _listed(fields.get("content"))):
         return _of_provider(fields)
-    answers = fields.get("tool_call_id")
-    return Message(role, _text(fields.get("content")), calls, answers if isinstance(answers, str) else "")
+    return Message(
+        role, _text(fields.get("content")), calls, answered_in(fields) if role in TOOLS else _call_id(fields)
+    )
+
+
+def answered_in(fields: Mapping[str, Wire]) -> str:
+    """The id of the call that a tool's result answers: as OpenAI names it, SWE-agent, or tau2, by the result's own."""
+    several = fields.get("tool_call_ids")
+    only = several[0] if isinstance(several, list) and len(several) == 1 else None
+    return _call_id(fields) or _or_empty(only) or _or_empty(fields.get("id"))
+
+
+def _call_id(fields: Mapping[str, Wire]) -> str:
+    return _or_empty(fields.get("tool_call_id"))
 
 
 def _of_provider(fields: Mapping[str, Wire]) -> Message | None:

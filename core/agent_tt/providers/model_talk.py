@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from agent_tt.providers.chat import answer_in, conversation_in, message_of
+from agent_tt.providers.chat import TOOLS, answer_in, answered_in, conversation_in, message_of
 from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
 from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
 
-__all__ = ["ModelTalk", "ModelTalks"]
+__all__ = ["ModelTalk", "ModelTalks", "messages_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,24 @@ class ModelTalks:
             found = None if message_of(call.args) is None else [call.args]
         shown = self._read((call.name, call.lane), found if isinstance(found, list) else [])
         given = answer_in(call.result)
-        said = _messages(given) if given is not None else ()
+        said = messages_in(given) if given is not None else ()
         messages = [message for turn in shown for message in turn]
         return ModelTalk(ModelCall(), ModelAnswer(), messages, said, sum(not turn for turn in shown))
 
     def _read(self, key: tuple[str, str], turns: list[Wire]) -> list[tuple[Message, ...]]:
         before, read = self._last.get(key, ([], []))
         known = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, turns, strict=False))))
-        read = [*read[:known], *map(_messages, turns[known:])]
+        read = [*read[:known], *map(messages_in, turns[known:])]
         self._last[key] = turns, read
         return read
 
 
-def _messages(turn: Wire) -> tuple[Message, ...]:
+def messages_in(turn: Wire) -> tuple[Message, ...]:
+    """Read one turn of a conversation, of a provider's form or a framework's; nothing where it is none."""
     read = messages_of_turn(turn)
     if read:
+        if len(read) == 1 and read[0].role in TOOLS and not read[0].answers and isinstance(turn, dict):
+            return (replace(read[0], answers=answered_in(turn)),)
         return read
     said = message_of(turn)
     if said is None:

@@ -181,9 +181,9 @@ def fork(
         allow: names of writing tools that may run: the short form of `policy={name: "live"}`. Where `policy` says
             something else of the same name, that holds.
         policy: what becomes of calls, by a tool's name, a pattern (`search_*`) or a boundary (`*llm`, `*read`,
-            `*write`, `*http`, `*subprocess`, `*socket`): `live`, `recorded`, `recorded-or-ask`, `stub:JSON`,
-            `error:Class: text`, `ask` or `deny`. It is stronger than what is configured; what writes is denied where
-            nobody says more.
+            `*write`, `*http`, `*subprocess`, `*socket`): `live`, `recorded`, `recorded-or-ask`,
+            `recorded-or-deny`, `stub:JSON`, `error:Class: text`, `ask` or `deny`. It is stronger than what is
+            configured; what writes is denied where nobody says more.
         effects: what tools do that do not say it themselves, `read` or `write` by name. It is kept with the run, and
             later forks of this agent know it.
         name: the new run's name; else `NAME/fork-N`.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.entry.code import program_facts
+from agent_tt.forking.graphs import is_in_database
+from agent_tt.importing import import_file
 from agent_tt.model import AgentCode, ErrorInfo, NewFork, NewRun
 from agent_tt.model.facts import ResumedFacts, RunFacts
 from agent_tt.querying.watches.kept_watches import hand_down_watches
@@ -58,8 +60,8 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
     if plan.copied_from is None:
         check_made_here(plan.store, plan.run)
     plan.check_held()
-    if plan.terms.is_graph:
-        plan = _in_its_store(plan)
+    if plan.copied_from is not None:
+        plan = _in_its_store(plan, plan.copied_from)
     if plan.accepts_changes:
         plan = from_where_it_changed(plan)
 
@@ -86,30 +88,42 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
     return launch.start(asked, interpreter=plan.code.interpreter, folder=plan.code.cwd, limits=plan.terms.limits)
 
 
-def _in_its_store(plan: ForkPlan) -> ForkPlan:
-    """The same fork of a thread that lies in the store that the fork is written to: a database's is copied.
+def _in_its_store(plan: ForkPlan, file: Path) -> ForkPlan:
+    """The same fork of a copy of its run, in the store that the fork is written to.
 
     Raises:
-        InvalidEntryPoint: LangGraph is not installed here.
+        InvalidEntryPoint: it is a thread of LangGraph, which is not installed here.
+        UsageError: what was planned is not what lies in the store.
     """
-    if plan.copied_from is None:
-        return plan
-    checkpoint = _checkpoint_id(plan)
+    run_id, step = _taken_in(plan, file) if is_in_database(plan.run) else (_imported(plan, file), plan.step)
+    with closing(open_patiently(plan.store)) as store:
+        run = replace(store.run(run_id), code=plan.run.code)
+        state = apply_edits(store.state(run_id, step), plan.edits) if plan.terms.is_graph else plan.state
+    return replace(plan, run=run, step=step, state=state, copied_from=None)
+
+
+def _imported(plan: ForkPlan, file: Path) -> str:
+    """Copy a run out of a file of another system; its id in the store."""
+    (done,) = [each for each in import_file(file, plan.store, [plan.run.id]) if each.name == plan.run.id]
+    with closing(open_patiently(plan.store)) as store:
+        is_there = done.run is not None and store.run(done.run).steps >= plan.step
+        if done.run is not None and is_there and store.digest(done.run, plan.step) == plan.copied_state:
+            return done.run
+    why = done.problems[0] if done.problems else "the file has changed"
+    raise UsageError(f"{plan.run.name} is not as it was when the fork was planned: {why}", hint="open it again")
+
+
+def _taken_in(plan: ForkPlan, file: Path) -> tuple[str, int]:
+    """Copy a thread out of a database of LangGraph; the id of its run in the store, and the step of the checkpoint."""
+    with closing(open_source(file)) as source:
+        checkpoint = source.steps(plan.run.id)[plan.step - 1].facts.checkpoint_id if plan.step else None
+    if checkpoint is None:
+        raise UsageError(f"step {plan.step} of {plan.run.name} has no checkpoint of the graph", hint="fork another")
     try:
         from agent_tt.langgraph.taking_in import take_in_thread
     except ModuleNotFoundError as error:
         raise InvalidEntryPoint(str(error), hint="a thread is forked by the Python that has LangGraph") from error
-    run_id, step = take_in_thread(plan.store, plan.copied_from, plan.run.origin["thread"], checkpoint)
-    with closing(open_patiently(plan.store)) as store:
-        copy = store.run(run_id)
-        run = replace(copy, code=plan.run.code)
-        state = apply_edits(store.state(run_id, step), plan.edits)
-    return replace(plan, run=run, step=step, state=state, copied_from=None)
-
-
-def _checkpoint_id(plan: ForkPlan) -> str:
-    with closing(open_source(plan.copied_from or plan.store)) as source:
-        return source.steps(plan.run.id)[plan.step - 1].facts.checkpoint_id or ""
+    return take_in_thread(plan.store, file, plan.run.origin["thread"], checkpoint)
 
 
 def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> RunHandle:

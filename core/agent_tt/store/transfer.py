@@ -189,6 +189,9 @@ class _Copier:
         if self._root is not None and isinstance(code, dict):
             moved = CodeFacts.root.entry(self._root) | CodeFacts.cwd.entry(self._root)
             meta[RunMeta.code.key] = {**code, **moved, CodeFacts.interpreter.key: None}
+        origin = RunMeta.origin.of(meta)
+        if self._root is not None and "file" in origin:  # nor where that was, which is nobody's matter
+            meta |= RunMeta.origin.entry({**origin, "file": Path(origin["file"]).name})
         if self._origin is not None:
             meta |= RunMeta.origin.entry({**RunMeta.origin.of(meta), "file": columns.sound(str(self._origin))})
             meta.pop(RunMeta.code.key, None)

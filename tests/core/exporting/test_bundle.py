@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,7 +17,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.conformance.reading import check_source
 from tests.core.golden.desk import AGENT
-from tests.core.memory_store import Did, MemorySource
 from tests.core.store.recordings import begin, call, chat, fork, new_store, step
 from tests.core.strategies import values
 from tests.fresh_source import write_source
@@ -25,10 +26,12 @@ from agent_tt.errors import ReadOnlySource, Untrusted, UsageError
 from agent_tt.exporting.agent_code import changed_since
 from agent_tt.exporting.bundle import Bundle
 from agent_tt.exporting.export import Exported
+from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.golden.run_rules import Ends
 from agent_tt.golden.saving import save_golden
 from agent_tt.interop.bundle.source import BundleSource, import_bundle, unpack_project
 from agent_tt.model import AgentCode, NewRun, NewStep
+from agent_tt.protocols import MarkedRuns
 from agent_tt.rerunning.replay import run_replay
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
@@ -152,17 +155,45 @@ def test_secrets_are_not_in_a_bundle_nor_who_made_its_store(tmp_path: Path, monk
             assert opened.state(writer.run_id, 2)["n"] == 1
 
 
-def test_a_run_that_goes_on_and_one_of_another_system_are_refused(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_is_refused(tmp_path: Path) -> None:
     with closing(new_store(tmp_path)) as store:
         writer = begin(store, {})
         with pytest.raises(UsageError, match="still runs"):
             bundled(store, tmp_path, writer.run_id)
-        writer.finish("succeeded")
-    source = MemorySource()
-    source.add("desk", [Did("a", state={"left": 1})])
-    with pytest.raises(ReadOnlySource, match="another system"):
-        bundled(source, tmp_path, "desk")
     assert not (tmp_path / "x.att").exists()
+
+
+def test_a_run_of_a_file_of_another_system_is_bundled_with_what_was_written_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TT_STORE", str(tmp_path / "own.db"))
+    key = "sk-ant-api03-" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gH3jK5mN7pQ9sT1vX3"
+    file = tmp_path / "talk.json"
+    turns = [{"role": "user", "content": f"Hello {key}"}, {"role": "assistant", "content": "Hi."}]
+    file.write_text(json.dumps({"messages": turns}))
+    with closing(open_source(file)) as source:
+        assert isinstance(source, MarkedRuns)
+        source.add_note("talk", 1, "note", "look here")
+        source.set_tags("talk", ["odd"])
+        source.name_checkpoint("talk", 1, "greeted")
+        path = bundled(RedactedRuns(source), tmp_path, "talk")
+        steps = [(step.name, step.status) for step in source.steps("talk")]
+
+    file.unlink()
+    (tmp_path / "own.db").unlink()
+    with closing(open_source(path)) as opened:
+        (run,) = opened.runs()
+        assert (run.name, run.tags) == ("talk", ("odd",))
+        assert [(step.name, step.status) for step in opened.steps(run.id)] == steps
+        assert [(note.step, note.body) for note in opened.notes(run.id)] == [(1, "look here")]
+        assert opened.labels(run.id)[1].name == "greeted"
+        assert run.origin["file"] == "talk.json"
+        assert not opened.verify(run.id)
+        assert b"Hello" in str(opened.state(run.id, 1)).encode()
+    with zipfile.ZipFile(path) as archive:
+        held = b"".join(map(archive.read, archive.namelist()))
+    assert key.encode() not in held
+    assert str(tmp_path).encode() not in held
 
 
 def test_an_imported_run_names_no_code_and_is_taken_in_once(tmp_path: Path) -> None:

@@ -150,3 +150,34 @@ def test_ten_thousand_steps_have_a_screenful_of_rows(tab: Browser, tmp_path: Pat
     tab.press("End", "ArrowLeft")
     assert tab.text("#where") == "9999 / 10000"
     assert "9999" in tab.text("#timeline .here")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_the_page_without_scrolling_sideways_and_steps_by_touch(
+    tab: Browser, checkout: str, scheme: str
+) -> None:
+    tab.send("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    tab.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    try:
+        tab.open(f"{checkout}#7")
+        assert tab.run("document.documentElement.scrollWidth") <= 390
+        assert tab.run("document.querySelector('header').offsetHeight") < 200
+        narrow = "[...document.querySelectorAll('.tree .key')].filter((one) => one.offsetWidth < 8).length"
+        assert tab.run(narrow) == 0
+        tab.run("document.getElementById('after').click()")
+        assert tab.run("page.address()") == "#8"
+        tab.run("document.getElementById('before').click(); document.getElementById('before').click()")
+        assert tab.run("page.address()") == "#6"
+        tab.run("document.getElementById('failed').click()")
+        assert tab.run("page.address()") == "#7"
+    finally:
+        tab.send("Emulation.clearDeviceMetricsOverride")
+        tab.send("Emulation.setEmulatedMedia", features=[])
+
+
+def test_a_session_of_an_opened_file_says_which_agent_a_step_is_of(tab: Browser, tmp_path: Path) -> None:
+    source = MemorySource()
+    source.add("desk", [Did("plan", state={"n": 1}), Did("look", agent="helper", state={"n": 2})])
+    Html().write(exported(source, [(source.run("desk"), None)]), tmp_path / "page.html")
+    tab.open((tmp_path / "page.html").as_uri())
+    assert "helper: look" in tab.text("#timeline")

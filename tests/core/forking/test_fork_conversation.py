@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.core.forking.conversation_models import ARGUMENTS, SECRET, models
 
-from agent_tt.errors import ReadOnlySource, UsageError
+from agent_tt.errors import UsageError
 from agent_tt.forking.entry.conversation_forms import plain_messages
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policy.policies import Rule, ToolPolicy, read_rule
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_ARGUMENTS = {"path": "a.toml"}
-_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 _MESSAGES: list[Any] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "Which port?"},
@@ -34,7 +32,7 @@ _MESSAGES: list[Any] = [
         "role": "assistant",
         "content": None,
         "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": json.dumps(_ARGUMENTS)}}
+            {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": json.dumps(ARGUMENTS)}}
         ],
     },
     {"role": "tool", "tool_call_id": "c1", "content": "port = 8081"},
@@ -44,55 +42,10 @@ _MESSAGES: list[Any] = [
 ]
 
 
-class Models(BaseHTTPRequestHandler):
-    """Asks for `read_file` at the first question, and answers the second with words; in the form of its path."""
-
-    asked: list[tuple[str, Any]]
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append((self.path, body))
-        is_first = len(self.asked) == 1
-        if "chat" in self.path:
-            function = {"name": "read_file", "arguments": json.dumps(_ARGUMENTS)}
-            calls = {"tool_calls": [{"id": "x", "type": "function", "function": function}]} if is_first else {}
-            said: Any = {"choices": [{"message": {"role": "assistant", "content": "So it is.", **calls}}], "model": "m"}
-        elif "messages" in self.path:
-            use = {"type": "tool_use", "id": "x", "name": "read_file", "input": _ARGUMENTS}
-            said = {
-                "type": "message",
-                "role": "assistant",
-                "model": "m",
-                "content": [use if is_first else {"type": "text", "text": "So it is."}],
-            }
-        else:
-            part = {"functionCall": {"name": "read_file", "args": _ARGUMENTS}} if is_first else {"text": "So it is."}
-            said = {"candidates": [{"content": {"role": "model", "parts": [part]}}]}
-        answer = json.dumps(said).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class names it so
-        """Write nothing."""
-
-
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, Any]]]:
-    found: list[tuple[str, Any]] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Own", (Models,), {"asked": found}))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{server.server_port}")
-    for name in _KEYS:
-        monkeypatch.setenv(name, "word-that-opens-7261")
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with models(monkeypatch) as served:
+        yield served.asked
 
 
 @pytest.fixture
@@ -134,7 +87,7 @@ def test_a_conversation_goes_on_in_the_form_of_each_provider(
     assert "port = 9" in second
     with closing(open_source(session)) as source:
         assert "So it is." in json.dumps(source.state(run_id, 5))
-    assert b"word-that-opens" not in b"".join(each.read_bytes() for each in session.parent.glob("runs.db*"))
+    assert SECRET.encode() not in b"".join(each.read_bytes() for each in session.parent.glob("runs.db*"))
 
 
 def test_a_call_like_a_recorded_one_gives_the_recorded_result_and_replays_offline(
@@ -150,16 +103,23 @@ def test_a_call_like_a_recorded_one_gives_the_recorded_result_and_replays_offlin
     assert len(asked) == 2
 
 
-def test_tools_of_a_conversation_are_denied_and_models_where_that_is_said(
+def test_a_call_that_nothing_recorded_answers_is_denied_and_models_where_that_is_said(
     session: Path, asked: list[tuple[str, Any]]
 ) -> None:
-    assert _fork(session, ForkRequest(step=3, continue_with="openai:m", effects={"read_file": "read"}))[1] == 0
+    no_answers = Edit("set", "messages[2].tool_calls[0].function.name", "write_file")
+    plain = ForkRequest(step=3, continue_with="openai:m", effects={"read_file": "read"})
+    assert _fork(session, plain)[1] == 0
+    assert asked[1][1]["messages"][-1]["content"] == "port = 8081"
+    del asked[:]
+
+    denied = ToolPolicy((("read_file", Rule("deny")),))
+    assert _fork(session, replace(plain, policy=denied, edits=(no_answers,)))[1] == 0
     assert asked[1][1]["messages"][-1]["content"].startswith("Error: ")
-    assert len(asked) == 2
+    del asked[:]
 
     no_models = ForkRequest(step=3, continue_with="openai:m", policy=ToolPolicy((("*llm", Rule("deny")),)))
     assert _fork(session, no_models)[1] != 0
-    assert len(asked) == 2
+    assert not asked
 
 
 @pytest.mark.usefixtures("asked")
@@ -182,15 +142,8 @@ def test_what_cannot_go_on_as_a_conversation_is_refused_before(session: Path, mo
             plan_fork(source, "m", _said("deny"))
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_file_that_is_only_read_says_how_its_conversation_can_go_on(session: Path) -> None:
-    with closing(open_source(session.with_name("m.json"))) as source, pytest.raises(ReadOnlySource) as refused:
-        plan_fork(source, "m", _said("deny"))
-    assert "agent-tt import" in refused.value.hint
-
-
 def test_an_answer_of_anthropic_that_is_kept_whole_keeps_its_tool_calls() -> None:
-    use: Any = {"type": "tool_use", "id": "t1", "name": "read_file", "input": _ARGUMENTS}
+    use: Any = {"type": "tool_use", "id": "t1", "name": "read_file", "input": ARGUMENTS}
     answer: Any = {"id": "msg_1", "type": "message", "role": "assistant", "content": [use]}
     result: Any = {"type": "tool_result", "tool_use_id": "t1", "content": "port = 8081"}
     read = plain_messages([{"role": "user", "content": "Which?"}, answer, {"role": "user", "content": [result]}])

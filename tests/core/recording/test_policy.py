@@ -65,7 +65,16 @@ def test_the_strongest_source_that_says_anything_decides() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["live", "deny", "ask", "recorded", "recorded-or-ask", 'stub:{"a": [1, 1.0, null]}', "error:TimeoutError: late"],
+    [
+        "live",
+        "deny",
+        "ask",
+        "recorded",
+        "recorded-or-ask",
+        "recorded-or-deny",
+        'stub:{"a": [1, 1.0, null]}',
+        "error:TimeoutError: late",
+    ],
 )
 def test_a_rule_reads_as_it_is_written_and_survives_being_kept(text: str) -> None:
     rule = read_rule(text, source="project", place="/p/pyproject.toml")
@@ -402,7 +411,7 @@ def test_an_assignment_says_in_its_errors_what_was_said() -> None:
     with pytest.raises(UsageError, match=r"^--policy a=lve: 'lve' is not a policy") as caught:
         read_assignment("a=lve")
     assert caught.value.hint == (
-        "Did you mean live? Known are live, recorded, recorded-or-ask, stub, error, ask, deny."
+        "Did you mean live? Known are live, recorded, recorded-or-ask, recorded-or-deny, stub, error, ask, deny."
     )
     with pytest.raises(UsageError, match=r"^--policy \*htp=ask: \*htp is not a boundary"):
         read_assignment("*htp=ask")

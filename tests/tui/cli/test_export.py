@@ -70,4 +70,5 @@ def test_the_last_word_may_be_the_file_and_alone_it_gets_all_runs(command: Comma
     assert sorted(every.json["runs"]) == sorted(run["name"] for run in command("runs", "--all", "--json").json)
     assert (tmp_path / "all.jsonl").stat().st_size > 0
     assert command("export", "nobody", "--db", "x.db").code == 3
+    assert command("export", "support", "--openai", "examples.jsonl", "--json").json["path"] == "examples.jsonl"
     assert not (tmp_path / "x.db").exists()

@@ -50,6 +50,14 @@ FORK = Context(
                     "fork.agent", "agent", ("a",), "Run another agent, or another version", footer="agent", rank=30
                 ),
                 Command(
+                    "fork.continue_with",
+                    "continue_with",
+                    ("c",),
+                    "Run no program: a model that you name goes on with the conversation",
+                    footer="conversation",
+                    rank=33,
+                ),
+                Command(
                     "fork.model",
                     "setting('model')",
                     ("m",),

@@ -7,18 +7,16 @@ States, and what calls of one kind asked and were answered, are kept as what cha
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.exporting.facts import run_facts, usage
 from agent_tt.exporting.html.packing import pack, pack_ops
 from agent_tt.history.changes.diff import diff
-from agent_tt.model.shown import duration
-from agent_tt.providers.chat import answer_in, conversation_in, message_of
-from agent_tt.providers.provider_call import provider_call
+from agent_tt.model.shown import counted, duration
+from agent_tt.providers.chat import Asked
+from agent_tt.providers.model_talk import ModelTalks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +25,10 @@ if TYPE_CHECKING:
     from agent_tt.exporting.export import Exported
     from agent_tt.model import Call, ErrorInfo, Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.providers.model_talk import ModelTalk
+    from agent_tt.providers.shapes import Message
 
 __all__ = ["page_data"]
-
-_MOST_UNKNOWN: Final = 400
-"""Characters that are shown of what stands in a conversation and is no message."""
 
 
 def page_data(exported: Exported) -> dict[str, Wire]:
@@ -91,9 +88,10 @@ def _steps(source: RunSource, run: Run) -> Iterator[Wire]:
         if took is None and step.duration_us is not None:
             took = duration(step.duration_us / 1e6)
         calls = source.calls(run.id, step.number) if step.calls else ()
-        facts = [step.agent, None if step.lane == "main" else f"lane {step.lane}", *usage(step)]
+        facts = [None if step.lane == "main" else f"lane {step.lane}", *usage(step)]
         yield {
             "name": step.name,
+            "agent": step.agent,
             "status": step.status,
             "kind": step.kind,
             "took": took,
@@ -149,7 +147,8 @@ class _Chains:
     """What calls of one kind asked and were answered, each as what changed since the one before."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, str, str], tuple[int, Wire, _Talk]] = {}
+        self._last: dict[tuple[str, str, str], tuple[int, Wire]] = {}
+        self._talks = ModelTalks()
         self._count = 0
 
     def add(self, call: Call) -> dict[str, Wire]:
@@ -160,43 +159,30 @@ class _Chains:
         """
         key, number = (call.kind, call.name, call.lane), self._count
         self._count += 1
-        after, last, talk = self._last.get(key, (None, None, _Talk()))
+        after, last = self._last.get(key, (None, None))
         value: dict[str, Wire] = {} if call.args is None else {"asked": call.args}
         if call.status == "ok":
             value["gave"] = call.result
         if call.kind == "llm":
-            value |= talk.of(call)
-        self._last[key] = (number, value, talk)
+            value |= _talk_of(self._talks.of(call))
+        self._last[key] = (number, value)
         return {"value": pack(value)} if after is None else {"after": after, "ops": pack_ops(diff(last, value))}
 
 
-class _Talk:
-    """Conversations with one model. What was there in the one before is not read again."""
-
-    def __init__(self) -> None:
-        self._items: list[Wire] = []
-        self._read: list[Wire] = []
-
-    def of(self, call: Call) -> dict[str, Wire]:
-        """`{sent, said}`; empty where no messages are known in the call."""
-        read = provider_call(call)
-        if read is not None:
-            return {"sent": self._messages([*read.messages]), "said": [*map(_message, read.answer)]}
-        path = conversation_in(call.args)
-        sent = call.args[str(path[0])] if path and isinstance(call.args, dict) else None
-        if not isinstance(sent, list):
-            return {}
-        answer = answer_in(call.result)
-        return {"sent": self._messages(sent), "said": [] if answer is None else [_message(answer)]}
-
-    def _messages(self, items: list[Wire]) -> list[Wire]:
-        known = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(self._items, items, strict=False))))
-        self._items, self._read = items, [*self._read[:known], *map(_message, items[known:])]
-        return self._read
+def _talk_of(talk: ModelTalk) -> dict[str, Wire]:
+    """`{sent, said}`; empty where no messages are known in the call."""
+    if not talk.shown and not talk.said:
+        return {}
+    sent = [each for message in talk.shown for each in _messages(message)]
+    if talk.unread:
+        sent.append({"role": "", "text": f"and {counted(talk.unread, 'message')} of an unknown form", "calls": []})
+    return {"sent": sent, "said": [each for message in talk.said for each in _messages(message)]}
 
 
-def _message(item: Wire) -> Wire:
-    message = message_of(item)
-    if message is None:
-        return {"role": "", "text": summary(item, _MOST_UNKNOWN), "calls": []}
-    return {"role": message.role, "text": message.text, "calls": [str(call) for call in message.calls]}
+def _messages(message: Message) -> Iterator[Wire]:
+    """`{role, text, calls}` of a message, after one of what was thought before it."""
+    if message.reasoning:
+        yield {"role": "thinking", "text": message.reasoning, "calls": []}
+    if message.text or message.calls or not message.reasoning:
+        calls: list[Wire] = [str(Asked(call.id, call.name, call.arguments)) for call in message.calls]
+        yield {"role": message.role, "text": message.text, "calls": calls}

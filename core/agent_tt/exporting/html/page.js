@@ -107,6 +107,9 @@ class Page {
       if (kind === "c") this.compare(number); else this.open(number);
     });
     at("scrub").addEventListener("input", (event) => this.go(Number(event.target.value)));
+    at("before").addEventListener("click", () => this.go(this.place - 1));
+    at("after").addEventListener("click", () => this.go(this.place + 1));
+    at("failed").addEventListener("click", () => this.go(this.nextFailed(1) ?? this.nextFailed(-1) ?? this.place));
     at("search").addEventListener("input", (event) => this.search(event.target.value));
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
@@ -278,7 +281,7 @@ class Page {
     const step = this.runs[run].steps[number];
     const glyph = step.status === "error" ? "✗" : { llm: "◆", write: "◉" }[step.kind] ?? "●";
     return make("span", `cell ${step.status === "error" ? "failed" : ""}`, make("span", "number", String(number)),
-      make("span", `kind ${step.kind ?? ""}`, glyph), make("span", "name", step.name),
+      make("span", `kind ${step.kind ?? ""}`, glyph), make("span", "name", ...step.agent ? [make("i", "agent", `${step.agent}: `)] : [], step.name),
       make("span", "took", step.took ?? ""));
   }
 
@@ -317,7 +320,7 @@ class Page {
   drawStep(run, number) {
     const step = run.steps[number];
     const of = this.pair === null ? "" : `${run.name}: `;
-    const drawn = [make("h2", "", `${of}${number} ${step.name}`)];
+    const drawn = [make("h2", "", `${of}${number} ${step.agent ? `${step.agent}: ` : ""}${step.name}`)];
     if (number) drawn.push(make("p", "muted", [step.status, ...(step.took ? [step.took] : []), ...step.facts].join(" · ")));
     if (step.damaged) drawn.push(make("p", "failed", step.damaged));
     if (step.decision) drawn.push(make("p", "decision", step.decision));

@@ -11,6 +11,7 @@ import json
 import os
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,7 +52,7 @@ def go_on(state: Any = None, overrides: Mapping[str, Any] = MappingProxyType({})
         overrides: `provider`, `model` and `address`, and `tools`, a list of `{name, description, parameters}`.
 
     Raises:
-        RuntimeError: the model's answer is an error, or says nothing.
+        RuntimeError: the model cannot be asked, or its answer is an error, or says nothing.
     """
     form, model = FORMS[overrides["provider"]], overrides["model"]
     at = conversation_in(state)
@@ -84,6 +85,8 @@ def _asked(url: str, headers: dict[str, str], body: dict[str, Any]) -> ModelAnsw
     except urllib.error.HTTPError as refused:
         with refused:
             status, kind, given = refused.code, refused.headers.get("Content-Type", ""), refused.read()
+    except (OSError, HTTPException) as error:
+        raise RuntimeError(f"{url} could not be asked: {error or type(error).__name__}") from None
     call = recognise("POST", url, {}, json.dumps(body))
     if call is None:
         raise RuntimeError(f"{url} is no address of a model")

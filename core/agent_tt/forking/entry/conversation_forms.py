@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import UsageError
 from agent_tt.providers.chat import TOOLS
-from agent_tt.providers.reading import messages_of_turn
+from agent_tt.providers.model_talk import messages_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_tt.providers.shapes import Asked, Json, Message
 
-__all__ = ["FORMS", "Form", "plain_messages"]
+__all__ = ["FORMS", "Form", "plain_messages", "plain_turns"]
 
 _SYSTEM: Final = ("system", "developer")
 _MOST_TOKENS: Final = 8192
@@ -39,7 +39,7 @@ def plain_messages(turns: Iterable[Json]) -> list[Message]:
     waiting: dict[str, str] = {}
     made = 0
     for number, turn in enumerate(turns):
-        read = messages_of_turn(turn)
+        read = messages_in(turn)
         if not read:
             raise UsageError(f"message {number} of the conversation cannot be read", hint="take it out with --delete")
         for message in read:
@@ -66,6 +66,15 @@ def plain_messages(turns: Iterable[Json]) -> list[Message]:
             hint='fork an earlier step, or add a question: --insert \'messages[N]={"role": "user", …}\'',
         )
     return found
+
+
+def plain_turns(turn: Json) -> list[Json]:
+    """A turn of any form in that of OpenAI's chats, which no class is needed to read."""
+    form = FORMS["openai"]
+    return [
+        {"role": "system", "content": message.text} if message.role in _SYSTEM else form.turn(message, {})
+        for message in messages_in(turn)
+    ]
 
 
 class Form(ABC):

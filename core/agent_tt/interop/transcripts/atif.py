@@ -25,8 +25,8 @@ from agent_tt.providers.shapes import ModelAnswer, Tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.interop.transcripts.document import Document
     from agent_tt.codec.wire import Wire
+    from agent_tt.interop.transcripts.document import Document
     from agent_tt.interop.transcripts.telling import Lane
     from agent_tt.interop.transcripts.transcript import ToldStep, Transcript
     from agent_tt.providers.shapes import Json

@@ -346,7 +346,7 @@ def _id(given: Json) -> str:
 def _micros(nanos: Json) -> int | None:
     try:
         found = int(cast("str", nanos)) // 1000
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return found if 0 < found < 1 << 62 else None
 

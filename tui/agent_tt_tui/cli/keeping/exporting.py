@@ -106,7 +106,8 @@ def command(
 
 def _is_file(source: RunSource, word: str, export: Export) -> bool:
     """Whether a word in the place of a run, as in `--db out.db`, is the file: it ends like one, and no run is it."""
-    if not word.lower().endswith(export.SUFFIXES):
+    ends = {Path(f"x{suffix}").suffix for suffix in export.SUFFIXES}  # of `.openai.jsonl` also `.jsonl`
+    if Path(word.lower()).suffix not in ends:
         return False
     try:
         find_place(source, word, None)

@@ -118,7 +118,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run], hoped: Mapping[str, Hop
                 Cell(shown.count(run.steps)),
                 Cell("" if tokens is None else shown.count(tokens)),
                 Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),
-                Cell(shown.age(max(0.0, now - run.started_us / 1e6)), "muted"),
+                Cell(shown.age_since(run.started_us, now), "muted"),
                 Cell("" if run.id == run.name else run.id, "muted"),
             ]
         )

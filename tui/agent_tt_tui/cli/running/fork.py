@@ -21,8 +21,10 @@ from agent_tt_tui.cli.wording import place_words
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.forking.policy.boundary import Boundary, Expected
+    from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.request import ForkRequest
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.shapes import Shape
@@ -145,13 +147,12 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: RunHandle, *, asks: bool
     """Write each step as soon as it is over, and what is left when the agent has ended."""
     from agent_tt.sources import open_source
 
-    entry = terminal.safe(plan.code.entry)
+    entry = terminal.safe(plan.continues_with or plan.code.entry)
     with closing(open_source(plan.store)) as source:
         kept = source.run(handle.run_id).fork_step or 0  # another than was planned where changes were accepted
         terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {kept}"), "strong"), f"  {entry}")
         print_changes(terminal, changes_of(plan.edits))
-        for problem in plan.problems:
-            terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
+        _print_notes(terminal, [*_copied(plan), *plan.problems])
         next_step = kept + 1
 
         def tell(ended: bool) -> None:  # noqa: FBT001 - `follow` calls it
@@ -165,27 +166,45 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: RunHandle, *, asks: bool
         follow(terminal, source, handle, tell, asks=asks)
 
 
+def _copied(plan: ForkPlan) -> Sequence[str]:
+    """Where a run goes that lies in a file of another system."""
+    return () if plan.copied_from is None else (f"it is copied to {plan.store} first; {plan.copied_from} is only read",)
+
+
+def _print_notes(terminal: Terminal, notes: Sequence[str]) -> None:
+    """Write what is worth knowing, whole."""
+    for note in notes:
+        terminal.line(Cell("note  ", "muted"), terminal.safe(note))
+
+
 def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
     line = "" if plan.code.line is None else f":{plan.code.line}"
     where = plan.code.entry if plan.code.file is None else f"{plan.code.file}{line} {plan.code.function}"
     if plan.code.is_script:
         where = str(plan.code.file or plan.code.entry)
+    start = plan.code.way_back_in if plan.by == "restore" else f"by replay: {plan.code.way_back_in}"
+    terms = plan.terms
+    if plan.continues_with is not None:
+        start = "the conversation goes on; the original program does not run"
+        where = f"no program: {plan.continues_with} answers, at {terms.overrides['address']}"
+        terms = replace(terms, overrides={})
     rows = [
         ("fork", f"{plan.run.name} after step {plan.step}, {plan.step_name}"),
-        ("start", plan.code.way_back_in if plan.by == "restore" else f"by replay: {plan.code.way_back_in}"),
+        ("start", start),
         ("will run", where + ("  (changed since it was recorded)" if plan.code.changed else "")),
         ("new run", plan.name or f"{plan.run.name}/fork-N"),
         *([("answered", f"{counted(plan.answered, 'call')} from the recording")] if plan.answered else []),
         *_graph_rows(plan),
-        *plan.terms.rows(),
-        ("expected", _expected(plan.expected)),
+        *terms.rows(),
+        ("expected", _expected(plan)),
         *([] if plan.expect is None else [("hoped for", plan.expect)]),
-        *(("note", problem) for problem in plan.problems),
-        *(("note", f"it does not start unless {row.name} is allowed: {_what_is_known(row)}") for row in plan.unheld),
     ]
+    notes = [*_copied(plan), *plan.problems]
+    notes += [f"it does not start unless {row.name} is allowed: {_what_is_known(row)}" for row in plan.unheld]
     terminal.table(
         (Column(""), Column("", flexible=True)), [[Cell(label, "muted"), Cell(text)] for label, text in rows]
     )
+    _print_notes(terminal, notes)
     print_changes(terminal, changes_of(plan.edits))
     terminal.line()
     _print_boundary(terminal, plan)
@@ -196,11 +215,10 @@ def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
     """Of a thread of LangGraph: where its copy lies, and which nodes run next."""
     if plan.goes_on_with is None:
         return []
-    rows = [] if plan.copied_from is None else [("copied to", f"{plan.store}; {plan.copied_from} is only read")]
     after, unknown = _next_after_edit(plan)
     edited = f"not known: {unknown}" if unknown else "" if after is None else _nodes(after)
     following = "unknown: the database does not tell" if plan.is_next_unknown else _nodes(plan.goes_on_with)
-    return [*rows, ("next", following + (f"; once the state is edited {edited}" if edited else ""))]
+    return [("next", following + (f"; once the state is edited {edited}" if edited else ""))]
 
 
 def _graph_shape(plan: ForkPlan) -> Shape:
@@ -233,8 +251,8 @@ def _nodes(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "nothing: the graph has ended"
 
 
-def _expected(expected: Expected) -> str:
-
+def _expected(plan: ForkPlan) -> str:
+    expected = plan.expected
     tokens = shown.total_tokens(expected.tokens_in, expected.tokens_out)
     parts = [
         counted(expected.steps, "step"),

@@ -87,7 +87,7 @@ policy_options = with_options(
         multiple=True,
         metavar="NAME=WORD",
         help="What to do with the calls of a tool, a pattern, or of *llm, *read, *write, *http, *subprocess, *socket:"
-        " live, recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
+        " live, recorded, recorded-or-ask, recorded-or-deny, stub:JSON, error:TEXT, ask, deny.",
     ),
     effect_option,
 )

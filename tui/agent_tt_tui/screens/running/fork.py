@@ -23,7 +23,8 @@ from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import DialogRows
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
-from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, stub_of, why_fixed, why_not_denied, with_stub
+from agent_tt_tui.viewmodel.running.continuing import asked_model, named_models
+from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_else, stub_of, why_fixed, why_not_denied, with_stub
 from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.fork_form import ForkCost, ForkFacts
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
 
 _TYPE_ANOTHER: Final = "\0another"
+_THE_PROGRAM: Final = "\0program"
 _FRAME_ROWS: Final = 6
 """Rows of the footer, the border, the title, the table's titles and the action."""
 
@@ -78,7 +80,9 @@ class ForkDialog(Dialog[RunHandle]):
         """The last plan that there was: what can be chosen stays at hand while a choice does not fit."""
         self._executors: tuple[str, ...] = (PYTHON, MOCK)
         self._starting = False
-        self._asks_for_graph = run.code.entry is None
+        self._asks_what_runs = run.code.entry is None
+        self._model = ""
+        """The model that the run asked, once it has been looked for."""
         self._next_name = ""
 
     def compose_content(self) -> ComposeResult:
@@ -109,7 +113,7 @@ class ForkDialog(Dialog[RunHandle]):
     def _share_rows(self) -> None:
         """Let the table scroll, and the facts go, before a line that names a tool that writes is cut off."""
         facts, cost = self.query_one(ForkFacts), self.query_one(ForkCost)
-        room = self._rows.room_beside(_FRAME_ROWS + cost.get_content_height())
+        room = self._rows.room_beside(_FRAME_ROWS + cost.rows_in(self.query_one(DialogTitle).size.width))
         facts_rows = facts.get_content_height()
         facts.display = room - facts_rows >= _LEAST_TABLE and self._shown is not None
         table_rows = room - (facts_rows if facts.display else 0)
@@ -130,9 +134,9 @@ class ForkDialog(Dialog[RunHandle]):
             wrong = (error.message, error.hint)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._planned, setup, plan, wrong)
-            if self._asks_for_graph and plan is None and is_thread(self._source.steps(self._run.id)):
-                self._asks_for_graph = False
-                self.app.call_from_thread(self._ask_for_agent, "the graph: module:graph or path/file.py:graph")
+            if self._asks_what_runs and plan is None:
+                self._asks_what_runs = False
+                self.app.call_from_thread(self._ask_what_runs, is_thread(self._source.steps(self._run.id)))
 
     def _planned(self, setup: ForkSetup, plan: ForkPlan | None, wrong: tuple[str, str]) -> None:
         if setup == self.setup:
@@ -228,7 +232,7 @@ class ForkDialog(Dialog[RunHandle]):
         if fixed is not None:
             self.say(fixed)
         elif entry.policy == "recorded":
-            self._take(or_ask(plan, entry))
+            self._take(or_else(plan, entry))
         elif entry.policy != "stub":
             self.say("enter types the value of a stub: choose stub with left and right")
         else:
@@ -311,7 +315,46 @@ class ForkDialog(Dialog[RunHandle]):
         if choice == _TYPE_ANOTHER:
             self._ask_for_agent("module:callable or path/file.py:callable")
         elif choice:
-            self._choose(replace(self.setup, agent=choice if choice != self._run.code.entry else None))
+            agent = choice if choice != self._run.code.entry else None
+            self._choose(replace(self.setup, agent=agent, continue_with=None))
+
+    def _ask_what_runs(self, is_graph: bool) -> None:  # noqa: FBT001 - `call_from_thread` calls it
+        """Ask once, where no recorded program could run: for the graph of a thread, else for a model."""
+        if is_graph:
+            self._ask_for_agent("the graph: module:graph or path/file.py:graph")
+        else:
+            self.action_continue_with()
+
+    def action_continue_with(self) -> None:
+        """Ask which model is to go on with the conversation, in place of the program."""
+        self.run_worker(self._find_model, group="model", exclusive=True, thread=True, exit_on_error=False)
+
+    def _find_model(self) -> None:
+        try:
+            self._model = self._model or asked_model(self._source, self._run)
+        except AgentTTError:
+            self._model = ""  # the plan says what is wrong with the run
+        self.app.call_from_thread(self._pick_model)
+
+    def _pick_model(self) -> None:
+        choices = [Choice(each.text, each.label, each.said) for each in named_models(self._model)]
+        if self.setup.continue_with is not None and self._run.code.entry is not None:
+            choices.append(Choice(_THE_PROGRAM, "the program", "the agent runs, as it was recorded"))
+        self.ask(PickDialog("The original program does not run: which model goes on", choices), self._name_model)
+
+    def _name_model(self, choice: str) -> None:
+        if choice == _THE_PROGRAM:
+            self._choose(replace(self.setup, continue_with=None))
+            return
+
+        provider, _, model = choice.partition(":")
+
+        def named(text: str) -> None:
+            name = f"{provider}:{text.removeprefix(f'{provider}:')}"
+            self._choose(replace(self.setup, continue_with=name, agent=None))
+
+        check = {"": "name the model"}.get
+        self.ask(PromptDialog(f"Go on with {provider}", detail="the model's name", value=model, check=check), named)
 
     def _ask_for_agent(self, detail: str) -> None:
         value = self.setup.agent or self._run.code.entry or ""

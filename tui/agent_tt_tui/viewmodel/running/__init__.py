@@ -2,7 +2,7 @@
 
 | module | does |
 |---|---|
-| `fork_setup`, `fork_policy` | what is chosen in the fork dialog |
+| `fork_setup`, `fork_policy`, `continuing` | what is chosen in the fork dialog |
 | `asking`, `effects` | calls that wait; what went out |
 | `replayed`, `ending` | what a replay found, how a run ended |
 """

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import Word
+    from agent_tt.intercepting.rules import Otherwise
 
 _DOES: Final[dict[str, str]] = {
     "live": "will really run",
@@ -21,6 +22,9 @@ _DOES: Final[dict[str, str]] = {
     "ask": "waits for your answer",
     "deny": "denied",
 }
+
+
+_OTHERWISE: Final[tuple[Otherwise, ...]] = ("halt", "ask", "deny")
 
 
 def what_it_does(word: Word) -> str:
@@ -84,9 +88,14 @@ def with_stub(plan: ForkPlan, row: Boundary, value: Wire, error: str | None) -> 
     return plan.with_rule(row.name, Rule("stub", value=value, error=error))
 
 
-def or_ask(plan: ForkPlan, row: Boundary) -> ForkPlan:
-    """The plan with a row that asks where nothing recorded answers a call, or halts there again."""
-    return plan.with_rule(row.name, Rule("recorded", otherwise="halt" if row.rule.otherwise == "ask" else "ask"))
+def next_otherwise(row: Boundary) -> Otherwise:
+    """What else can follow where nothing recorded answers a call of a row."""
+    return _OTHERWISE[(_OTHERWISE.index(row.rule.otherwise) + 1) % len(_OTHERWISE)]
+
+
+def or_else(plan: ForkPlan, row: Boundary) -> ForkPlan:
+    """The plan with what else can follow where nothing recorded answers a call of a row."""
+    return plan.with_rule(row.name, Rule("recorded", otherwise=next_otherwise(row)))
 
 
 def source_of(row: Boundary) -> str:

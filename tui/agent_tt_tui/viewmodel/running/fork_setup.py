@@ -89,6 +89,7 @@ class ForkSetup:
         overrides: `KEY=VALUE`s, by key.
         inputs: Edits of the input, by path.
         breaks: Expressions at which it stops when one begins to hold.
+        continue_with: The model that goes on with the conversation, `openai:MODEL`; None where the program runs.
     """
 
     step: int
@@ -102,6 +103,7 @@ class ForkSetup:
     overrides: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, Edit] = field(default_factory=dict)
     breaks: tuple[str, ...] = ()
+    continue_with: str | None = None
 
     def plan(self, source: RunSource, run: Run) -> ForkPlan:
         """Work out the fork.
@@ -132,6 +134,7 @@ class ForkSetup:
             by=cast("WayBackIn | None", self.texts.get("by")),
             accept_changes="accept_changes" in self.texts,
             terms=self.terms(),
+            continue_with=self.continue_with,
         )
 
     def with_other_effect(self, row: Boundary) -> ForkSetup:

@@ -14,19 +14,30 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, cut_start, show, width
 from agent_tt_tui.viewmodel.running.fork_policy import what_it_does, why_not_denied
+from agent_tt_tui.viewmodel.values.pieces import wrap_text
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.will_run import LABEL
+from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
+
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import Word
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
+    from agent_tt_tui.viewmodel.values.pieces import Piece
 
 SHOWN_EDITS: Final = 3
 """Changes of edits that stand above the list; where there are more, the list has them all."""
+
+_LONGEST_NOTE: Final = 400
+"""Characters of a note that are shown."""
+
+_LEAST_NOTE: Final = 20
+"""Columns in which notes are broken into rows."""
 
 _LEAST_PATH: Final = 16
 """Columns that the path of the agent's file keeps, whatever stands behind it."""
@@ -47,7 +58,8 @@ class ForkFacts(RowWidget):
         """One row a fact, and one for each further edit that is shown."""
         if self.plan is None:
             return 4
-        return 3 + max(1, min(len(edit_rows(self.plan.edits)), SHOWN_EDITS))
+        is_copied = self.plan.copied_from is not None
+        return 3 + is_copied + max(1, min(len(edit_rows(self.plan.edits)), SHOWN_EDITS))
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one fact."""
@@ -59,7 +71,11 @@ class ForkFacts(RowWidget):
         shown_edits = max(1, min(len(edits), SHOWN_EDITS))
         if y == 0:
             kept = f"{fmt.counted(plan.step, 'step')} not rerun"
-            row.column("start", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
+            row.column("start", LABEL, styles.muted)
+            if plan.continues_with is not None:
+                row.add("conversation", styles.strong).add("  ")
+                return row.upto(f"{kept}; the original program does not run", columns, styles.muted)
+            row.add(plan.by, styles.strong).add("  ")
             way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
             if plan.goes_on_with is not None:
                 way = f"next {'unknown' if plan.is_next_unknown else ', '.join(plan.goes_on_with) or 'nothing'}"
@@ -68,6 +84,10 @@ class ForkFacts(RowWidget):
             return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
             row.column("will run", LABEL, styles.muted)
+            if plan.continues_with is not None:
+                row.add("no program  ", styles.text).upto(clean(plan.continues_with), columns, styles.yours)
+                row.upto(f" answers, at {clean(str(plan.terms.overrides['address']))}", columns, styles.muted)
+                return row
             where = clean(short_path(code.file) if code.file is not None else code.entry)
             line = f":{code.line}" if code.line is not None else ""
             function = f" {clean(code.function)}"
@@ -87,6 +107,9 @@ class ForkFacts(RowWidget):
             if index == SHOWN_EDITS - 1 and len(edits) > SHOWN_EDITS:
                 return row.add(f"{glyphs.cut} {len(edits) - index} more", styles.muted)
             return row.join(edit_row(*edits[index], columns - row.cells, styles, glyphs))
+        if y == 2 + shown_edits and plan.copied_from is not None:
+            row.column("copied to", LABEL, styles.muted).upto(clean(short_path(plan.store)), columns, styles.text)
+            return row.upto("; the file itself is only read", columns, styles.muted)
         name = plan.name or self.next_name
         return row.column("new run", LABEL, styles.muted).add(clean(name), styles.strong)
 
@@ -98,9 +121,13 @@ class ForkCost(RowWidget):
 
     plan: reactive[ForkPlan | None] = reactive(None, layout=True)
 
-    def get_content_height(self, *_sizes: object) -> int:
-        """One row for the expectation, one for limits, one for each policy of what writes, one for each note."""
-        return 1 + self._has_limits + len(self._writers()) + len(self._notes())
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        """One row for the expectation, one for limits, one for each policy of what writes, and those of the notes."""
+        return self.rows_in(width)
+
+    def rows_in(self, columns: int) -> int:
+        """How many rows it has in so many columns."""
+        return 1 + self._has_limits + len(self._writers()) + len(self._note_rows(columns))
 
     @property
     def _has_limits(self) -> bool:
@@ -122,9 +149,19 @@ class ForkCost(RowWidget):
         if y <= len(writers):
             policy, names = writers[y - 1]
             return self._policy(policy, names, columns, styles)
-        return row.add("! ", styles.changed_mark).add(
-            show(self._notes()[y - 1 - len(writers)], columns - 2, glyphs.cut), styles.text
-        )
+        rows, at = self._note_rows(columns), y - 1 - len(writers)
+        return add_pieces(row, rows[at], styles) if at < len(rows) else row
+
+    def _note_rows(self, columns: int) -> list[tuple[Piece, ...]]:
+        """The notes, each broken into as many rows as it takes."""
+        more = look_of(self).glyphs.cut
+        if columns <= _LEAST_NOTE:
+            return [(("! ", "changed_mark"), (note, "text")) for note in self._notes()]
+        return [
+            (("  " if index else "! ", "changed_mark"), *pieces)
+            for note in self._notes()
+            for index, pieces in enumerate(wrap_text(note, columns - 2, "text", more, limit=_LONGEST_NOTE))
+        ]
 
     def _notes(self) -> list[str]:
         """What keeps it from starting, and what is worth knowing."""
@@ -152,7 +189,7 @@ class ForkCost(RowWidget):
         if expected.duration_us is not None:
             facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
         row = self.new_row().column("expected", LABEL, styles.muted).add("  ".join(facts), styles.strong)
-        remark = "   as the original did"
+        remark = "   as the original did" + ("" if plan.continues_with is None else ", at the price of this model")
         return row.add(remark, styles.muted) if row.cells + len(remark) <= columns else row
 
     def _policy(self, policy: Word, names: list[str], columns: int, styles: Palette) -> Row:

@@ -13,7 +13,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import call_name, show
-from agent_tt_tui.viewmodel.running.fork_policy import source_of, why_fixed
+from agent_tt_tui.viewmodel.running.fork_policy import next_otherwise, source_of, why_fixed
 from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup, FormRow, form_rows
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.fork_form import SHOWN_EDITS
@@ -34,6 +34,7 @@ _SEEN: Final = 5
 _EXPECTED: Final = 8
 _GAP: Final = 2
 _WORDS: Final = ("live", "recorded", "stub", "ask", "deny")
+_OTHERWISE: Final = {"ask": "you are asked", "deny": "it is denied", "halt": "the fork halts"}
 _NOT_HELD: Final = "not held"
 _POLICIES: Final = sum(len(word) + 2 for word in _WORDS)
 _WRITES: Final = "writes"
@@ -190,9 +191,8 @@ class ForkTable(RowList[FormRow]):
         rule, glyphs = entry.rule, look_of(self).glyphs
         row.pad_to(4)
         if rule.word == "recorded":
-            otherwise = "you are asked" if rule.otherwise == "ask" else "the fork halts"
-            row.add(f"where nothing recorded answers, {otherwise}", styles.muted)
-            key, does = "enter", "halt" if rule.otherwise == "ask" else "ask"
+            row.add(f"where nothing recorded answers, {_OTHERWISE[rule.otherwise]}", styles.muted)
+            key, does = "enter", str(next_otherwise(entry))
         else:
             given = rule.error if rule.error is not None else summary(rule.value, max(8, width - 34))
             verb = "stub raises " if rule.error is not None else "stub returns "

@@ -129,7 +129,7 @@ class RunList(RunRows["RunRow"]):
             (fmt.count(run.steps), parts.steps, styles.text),
             (glyphs.interrupted if tokens is None else fmt.count(tokens), parts.tokens, styles.muted),
             (cost, parts.cost, styles.muted),
-            (fmt.age(max(0.0, time.time() - run.started_us / 1e6)), parts.age, styles.muted),
+            (fmt.age_since(run.started_us, time.time()) or glyphs.interrupted, parts.age, styles.muted),
         )
         for text, size, style in figures:
             row.column(text, size, style, "right")

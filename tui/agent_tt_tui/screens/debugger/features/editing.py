@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 from textual.worker import get_current_worker
 
 from agent_tt.codec.paths import format_path
-from agent_tt.errors import AgentTTError, InvalidEntryPoint
+from agent_tt.errors import AgentTTError, InvalidEntryPoint, ReadOnlySource
 from agent_tt.model import Edit
-from agent_tt.model.threads import is_in_database, is_thread
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Editing(DebuggerFeature):
         view = self.time.view
         if command_id in _UNDOING:
             return None if self.model.pending is not None else "nothing was edited yet: e edits the selected value"
-        if self.model.source.read_only and not is_in_database(self.model.run):
+        if self.model.source.read_only and not self.model.run.read_only:  # of another system's a copy is forked
             return "this file is only read: its states cannot be edited, nor its runs forked"
         if command_id == "edit.mute" and not self.time.number:
             return "the input is not a step: there is nothing to mute"
@@ -250,9 +249,9 @@ class Editing(DebuggerFeature):
         def plan() -> None:
             try:
                 plan_fork(self.model.source, run, request)
-            except InvalidEntryPoint:
-                if run.code.entry is not None or not is_thread(self.model.source.steps(run.id)):
-                    raise  # which graph goes on with a thread is asked where it is forked
+            except (InvalidEntryPoint, ReadOnlySource):
+                if run.code.entry is not None:
+                    raise  # what goes on where no program is known is asked where it is forked
 
         found = trouble(plan) or ""
         if found and not worker.is_cancelled:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.model.threads import is_in_database
 from agent_tt.sources import open_source
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 
@@ -34,7 +33,7 @@ class Forking(DebuggerFeature):
         """Say why nothing can be forked."""
         if command_id == "sweep.open" and self.model.source.read_only:
             return "this file is only read: no sweep of its runs can be kept in it"
-        if self.model.source.read_only and not is_in_database(self.model.run):
+        if self.model.source.read_only and not self.model.run.read_only:  # of another system's a copy is forked
             return "this file is only read: its runs cannot be forked, nor its states edited"
         return None
 
@@ -70,7 +69,7 @@ class Forking(DebuggerFeature):
         # The edits live on in the fork, which shows them.
         self._editing.action_undo_edits()
         source, run = self.model.source, self.model.run
-        if is_in_database(run):  # its thread was copied to where the fork is
+        if run.read_only:  # it was copied to where the fork is
             source = open_source(handle.store)
             run = source.run(source.run(handle.run_id).parent or "")
         fork = source.run(handle.run_id)

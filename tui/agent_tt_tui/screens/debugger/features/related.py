@@ -91,5 +91,5 @@ class Related(DebuggerFeature):
 
 
 def _age(run: Run) -> str:
-    age = fmt.age(now() - run.started_us / 1_000_000)
-    return age if age == "now" else f"{age} ago"
+    age = fmt.age_since(run.started_us, now())
+    return age if age in ("now", "") else f"{age} ago"
