@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.entry.code import program_facts
-from agent_tt.forking.graphs import is_in_database
 from agent_tt.importing import import_file
 from agent_tt.model import AgentCode, ErrorInfo, NewFork, NewRun
 from agent_tt.model.facts import ResumedFacts, RunFacts
+from agent_tt.model.threads import is_in_database
 from agent_tt.querying.watches.kept_watches import hand_down_watches
 from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.rerunning.accepting import from_where_it_changed
