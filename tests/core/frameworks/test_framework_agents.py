@@ -83,7 +83,12 @@ class Recorded:
 ALSO: Final = os.environ.get("FRAMEWORK_AGENTS", "").split(",")
 """Those of further frameworks that `make frameworks` has installed."""
 
-EVERY: Final = {**AGENTS, **SDK_AGENTS, **VARIED_AGENTS, **{name: each for name, each in OTHER_AGENTS.items() if name in ALSO}}
+EVERY: Final = {
+    **AGENTS,
+    **SDK_AGENTS,
+    **VARIED_AGENTS,
+    **{name: each for name, each in OTHER_AGENTS.items() if name in ALSO},
+}
 
 
 @pytest.fixture(params=EVERY)

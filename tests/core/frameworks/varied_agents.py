@@ -11,7 +11,7 @@ _AUDIT: Final = Asks("audit", {"order": "A-7"})
 
 VARIED_AGENTS: Final = {
     "langchain varied": FrameworkAgent(
-        "langchain",
+        "langchain_openai",
         '''
 import asyncio
 from dataclasses import dataclass
@@ -85,6 +85,7 @@ asyncio.run(main())
 ''',
         {"the auditor": (), "": ((LOOKUP, _AUDIT), (CHARGE,))},
         (row("clerk", LOOKUP), row("clerk", _AUDIT), row("clerk", CHARGE)),
+        denied="told",
     ),
     "openai agents varied": FrameworkAgent(
         "agents",
@@ -169,12 +170,10 @@ class Till:
         did("charge")
         return f"charged {amount} for {order}"
 
-tries = []
 auditor = Agent("openai-chat:gpt-4o-mini", name="auditor", instructions="You are the auditor.")
 
 async def audit(context: RunContext, order: str) -> str:
     """Have another agent look at an order."""
-    tries.append(order)
     if context.retry == 0:
         raise ModelRetry("say it again")
     return (await auditor.run(order, usage=context.usage)).output
@@ -194,13 +193,14 @@ async def main():
     assert isinstance(asked.output, DeferredToolRequests), asked.output
     results = DeferredToolResults(approvals={call.tool_call_id: True for call in asked.output.approvals})
     done = await clerk.run(message_history=asked.all_messages(), deferred_tool_results=results)
-    print(done.output, len(tries), [type(part).__name__ for said in done.all_messages() for part in said.parts])
+    print(done.output, [type(part).__name__ for said in done.all_messages() for part in said.parts])
 
 asyncio.run(main())
 ''',
         {"the clerk": ((LOOKUP, _AUDIT), (_AUDIT,), (CHARGE,)), "the auditor": ()},
         (row("clerk", LOOKUP), row("clerk", _AUDIT), row("clerk", _AUDIT), row("clerk", CHARGE)),
         fails=("audit",),
+        forks_at=3,
     ),
     "anthropic varied": FrameworkAgent(
         "anthropic",

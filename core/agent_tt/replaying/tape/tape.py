@@ -185,6 +185,7 @@ class Tape:
         lanes: its lanes by id.
         calls: all calls that an agent asks again, in the order of their steps.
         nested: how many calls are left out, because another recorded call made them.
+        nested_steps: the steps that hold nothing but such calls, in order; who asks again does not take them.
         shown_only: by name the first step in which a tool was asked for that only the conversation shows.
     """
 
@@ -194,6 +195,7 @@ class Tape:
         self.lanes: dict[str, TapeLane] = {}
         self.calls: list[TapeCall] = []
         self.nested = 0
+        self.nested_steps: tuple[int, ...] = ()
         self.shown_only: dict[str, int] = {}
         self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
         self._by_first_question: dict[str, list[TapeLane]] = {}
@@ -288,9 +290,11 @@ class Tape:
 
     def fill(self, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> None:
         """Lay out the calls of the run, once."""
+        steps: set[int] = set()
         for call, pieces in calls:
             if call.facts.is_nested:
                 self.nested += 1
+                steps.add(call.step)
                 self._nested_turns.update(passes_of(_turns(call, pieces), _paces(call, pieces)))
                 continue
             lane = self.lanes.get(call.lane)
@@ -303,6 +307,7 @@ class Tape:
             self._times_asked[entry.signature] += 1
             self._names.add((call.kind, call.name))
             self._kinds.add(call.kind)
+        self.nested_steps = tuple(sorted(steps - {entry.call.step for entry in self.calls}))
         for lane in sorted(self.lanes.values(), key=_order_of_creation):
             self._by_first_question.setdefault(lane.calls[0].signature, []).append(lane)
 
