@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
@@ -69,14 +70,17 @@ class StateCheck:
         self._replay = replay
         count = run.steps - self.first_step + 1
         self._stride = max(1, -(-count // _CHECKED_STEPS))
-        self._last = run.steps
+        # Steps inside a recorded call are not taken again: those behind them come as earlier ones.
+        self._left_out = replay.tape.nested_steps
+        self._last = run.steps - len(self._left_out)
         # Steps that an interruption ended were taken anew when the run was resumed: then the numbers are others.
         is_numbered_alike = not marks_of(run).steps
         self._digests = {
-            step.number: source.digest(part.run.id, step.number)  # at a fork step the parent's, before any edit
+            # At a fork step the parent's, before any edit.
+            self._number(step.number): source.digest(part.run.id, step.number)
             for part in course
             for step in source.steps(part.run.id, part.first, None if part.last is None else part.last + 1)
-            if step.seq is not None and is_numbered_alike
+            if step.seq is not None and is_numbered_alike and step.number not in self._left_out
         }
         # Steps of several lanes that begin at the same time may be numbered otherwise the next time.
         self._any = set(self._digests.values()) if len(replay.tape.lanes) > 1 else set()
@@ -103,13 +107,24 @@ class StateCheck:
             return
         now = digest(value)
         differs = now != self._digests[step] and now not in self._any
+        run_step = self._recorded_number(step)
         if step == self._last:
             self._replay.state_compared = True
             if differs:
-                self._replay.at_end.append(changed_state(step, self._recorded_state(step), value))
+                self._replay.at_end.append(changed_state(run_step, self._recorded_state(run_step), value))
         elif differs:
             self._differs = True
-            self._replay.notes.add("state differs", f"the state after step {step} is another one than was recorded")
+            self._replay.notes.add("state differs", f"the state after step {run_step} is another one than was recorded")
+
+    def _number(self, recorded: int) -> int:
+        """The number that a recorded step has when it is taken again."""
+        return recorded - bisect_left(self._left_out, recorded)
+
+    def _recorded_number(self, step: int) -> int:
+        """The number that a step had when it was recorded."""
+        for left_out in self._left_out:
+            step += left_out <= step
+        return step
 
     def _is_wanted(self, step: int) -> bool:
         if step not in self._digests or not self._is_checked(step) or (self._differs and step != self._last):

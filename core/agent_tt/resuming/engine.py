@@ -104,7 +104,7 @@ class Resumption(Replay):
             went_live: told, once, before the first call that is made for real, and in which step.
             redo_unrecorded: let the agent do again what it does without it being recorded.
         """
-        super().__init__(lay_out(past.run, past.calls, past.place))
+        super().__init__(lay_out(past.run, [*past.calls, *past.nested], past.place))
         self.is_live = False
         self._open = past.open
         self._happened = dict(happened)

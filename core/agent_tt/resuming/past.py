@@ -51,6 +51,7 @@ class Past:
         inherited: the steps that are its parent's, of a fork whose agent was re-entered.
         closed: of a fork that is re-entered, the steps that were over where it begins: no call is made for real in
             them. None of a run that is resumed.
+        nested: what calls had called that were answered: it is not asked again.
     """
 
     run: Run
@@ -63,6 +64,7 @@ class Past:
     copies: frozenset[Place] = frozenset()
     inherited: dict[int, Step] = field(default_factory=dict)
     closed: frozenset[int] | None = None
+    nested: Calls = field(default_factory=list)
 
     @property
     def in_flight(self) -> list[Call]:
@@ -100,7 +102,11 @@ def read_past(source: RunSource, run: Run, now: Marks | None = None) -> Past:
     kept = run.fork_step or 0
     inherited = {step.number: step for taken in steps.values() for step in taken if step.number <= kept}
     asked = [(_at_top(call), pieces) for call, pieces in again]
-    return Past(run, source.path, asked, waiting, covered, dict(steps), last_seq, inherited=inherited)
+    # What a call made that was answered is not made again, nor are steps taken that hold nothing else.
+    nested = [(call, pieces) for call, pieces in settled if _INSIDE in call.meta and not nesting.is_made_again(call)]
+    left_out = {call.step for call, _ in nested} - {call.step for call, _ in again}
+    taken = {lane: [step for step in each if step.number not in left_out] for lane, each in steps.items()}
+    return Past(run, source.path, asked, waiting, covered, taken, last_seq, inherited=inherited, nested=nested)
 
 
 class _Nesting:

@@ -59,6 +59,7 @@ class FrameworkAgent:
             its run fails.
         forks_at: the step that is forked: the last one before `charge` is asked for.
         texts: what its models write, where it reads that.
+        fails: the tools that raise an error, at least once.
         uncovered: libraries in C that it loads and that may reach the world: a replay says so.
     """
 
@@ -69,6 +70,7 @@ class FrameworkAgent:
     denied: str = "raised"
     forks_at: int = 1
     texts: Texts = ()
+    fails: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
 
 

@@ -44,7 +44,7 @@ class Turns:
 
     Args:
         numbers: every number that is to be given out, and how many passes of the event loop after the one before it;
-            None where the loop had come to rest, `paces.WITH_ITS_OWN` for pieces that came with the one before.
+            None where the loop had come to rest, `tape.passes.WITH_ITS_OWN` for pieces that came with the one before.
         relaxed: told of a number that was given out before its turn.
         questions: by number, how many questions had been asked when it was given out. Coroutines get an answer only
             when as many have been asked again: one that is still on its way through a thread is not seen in the loop.

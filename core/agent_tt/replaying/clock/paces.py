@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.replaying.answers.waiters import no_context
-from agent_tt.replaying.tape.tape import WITH_ITS_OWN
+from agent_tt.replaying.tape.passes import WITH_ITS_OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

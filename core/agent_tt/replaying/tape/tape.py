@@ -17,27 +17,24 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.model import HELD_BACK
-from agent_tt.recording.lanes.arrival import AT_ONCE
 from agent_tt.recording.runs.child_process import is_beside_jobs
 from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.replaying.tape.full_history import read_calls
+from agent_tt.replaying.tape.passes import given_out, passes_of
 from agent_tt.replaying.tape.repeats import without_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["DRAWN", "WITH_ITS_OWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
+__all__ = ["DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
 
 DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
 """Kinds that a run records only where it was asked to: without any of them, their values are live."""
-
-WITH_ITS_OWN: Final = -1
-"""In place of a number of passes: a piece that came at once with the piece before it, to the same agent code."""
 
 _LONG_US: Final = 60_000_000
 """A pause for which the agent did not think: it was interrupted, or the machine slept."""
@@ -70,7 +67,7 @@ class TapeCall:
         self.lane = lane
         self.index = len(lane.calls)
         self.turns = _turns(call, self.pieces)
-        self.paces = call.facts.paces if self.pieces else {0: call.facts.pace}
+        self.paces = _paces(call, self.pieces)
         self.served = False
         self.skipped_for: TapeCall | None = None
         self.is_reported = False
@@ -188,6 +185,7 @@ class Tape:
         lanes: its lanes by id.
         calls: all calls that an agent asks again, in the order of their steps.
         nested: how many calls are left out, because another recorded call made them.
+        nested_steps: the steps that hold nothing but such calls, in order; who asks again does not take them.
         shown_only: by name the first step in which a tool was asked for that only the conversation shows.
     """
 
@@ -197,12 +195,14 @@ class Tape:
         self.lanes: dict[str, TapeLane] = {}
         self.calls: list[TapeCall] = []
         self.nested = 0
+        self.nested_steps: tuple[int, ...] = ()
         self.shown_only: dict[str, int] = {}
         self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
         self._by_first_question: dict[str, list[TapeLane]] = {}
         self._times_asked: Counter[str] = Counter()
         self._names: set[tuple[CallKind, str]] = set()
         self._kinds: set[CallKind] = set()
+        self._nested_turns: dict[int, int | None] = {}
 
     def said_of_tools(self) -> Iterator[str]:
         """A line for each tool that ran, as the conversation shows, and of which no call is there to be served."""
@@ -259,17 +259,9 @@ class Tape:
         return self._by_first_question.get(signature, [])
 
     def turns(self) -> Iterator[tuple[int, int | None]]:
-        """Every number that somebody waits for, and how many passes of the event loop after the number before it.
-
-        None where the loop had come to rest or none is known, `WITH_ITS_OWN` for pieces that came with the one before.
-        """
-        for entry in self.calls:
-            paces = entry.paces
-            for index, number in enumerate(entry.turns):
-                pace = paces.get(index)
-                if number is not None:
-                    at_once = WITH_ITS_OWN if index and pace == AT_ONCE else None
-                    yield number, pace if isinstance(pace, int) else at_once
+        """Every number that somebody waits for, and how many passes of the event loop after the number before it."""
+        asked = dict(turn for entry in self.calls for turn in passes_of(entry.turns, entry.paces))
+        return given_out(asked, self._nested_turns)
 
     def timers(self) -> dict[int, int]:
         """By number of an answer or piece, how many timers had fired since the one before it, where any had."""
@@ -298,9 +290,12 @@ class Tape:
 
     def fill(self, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> None:
         """Lay out the calls of the run, once."""
+        steps: set[int] = set()
         for call, pieces in calls:
             if call.facts.is_nested:
                 self.nested += 1
+                steps.add(call.step)
+                self._nested_turns.update(passes_of(_turns(call, pieces), _paces(call, pieces)))
                 continue
             lane = self.lanes.get(call.lane)
             if lane is None:
@@ -312,6 +307,7 @@ class Tape:
             self._times_asked[entry.signature] += 1
             self._names.add((call.kind, call.name))
             self._kinds.add(call.kind)
+        self.nested_steps = tuple(sorted(steps - {entry.call.step for entry in self.calls}))
         for lane in sorted(self.lanes.values(), key=_order_of_creation):
             self._by_first_question.setdefault(lane.calls[0].signature, []).append(lane)
 
@@ -370,6 +366,10 @@ def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
     if is_left or (cancelled and pieces[-1].kind == "error"):
         numbers[-1] = None
     return tuple(numbers)
+
+
+def _paces(call: Call, pieces: Sequence[Delivery]) -> Mapping[int, Wire]:
+    return call.facts.paces if pieces else {0: call.facts.pace}
 
 
 def label_of(part: str) -> str:
