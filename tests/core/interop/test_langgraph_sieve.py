@@ -190,6 +190,16 @@ def test_a_search_that_passes_over_threads_finds_all_that_reading_everything_doe
             assert not (Path(folder) / "none").exists()
 
 
+def test_of_a_question_that_is_a_typed_value_its_value_alone_is_a_text(tmp_path: Path) -> None:
+    asked = [("__interrupt__", uuid.UUID(int=7), "~__pregel_pull, plan", 1)]
+    path = made(tmp_path / "asked.db", [[({}, asked, {"source": "input"})]], as_json=False)
+    check(path)
+    with closing(LangGraphSource(path)) as source:
+        shown = {text for run in source.runs() for text in texts_of(source, run)}
+    assert str(uuid.UUID(int=7)) in shown
+    assert not {"uuid", "$type", "$v"} & shown
+
+
 def test_what_a_step_puts_together_of_several_tasks_is_found(tmp_path: Path) -> None:
     said = [("messages", {"type": "ai", "content": word}, f"~__pregel_pull, {word}", number)
             for number, word in ((1, "alpha"), (2, "omega"))]  # fmt: skip
@@ -306,6 +316,17 @@ def test_of_many_threads_the_newest_are_read_where_they_fill_the_list(
         whole = finder.found(parse("needle"))
         assert (whole.total, whole.newest, whole.is_complete) == (9, None, True)
         assert not (tmp_path / "index").exists()
+
+
+def test_few_checkpoints_with_large_values_are_not_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "large.db", 3)
+    monkeypatch.setattr(source_module, "_LEAST_SIFTED", path.stat().st_size)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
+        assert not finder.indexes(None)
+        assert finder.indexes(["t1"])
+        assert finder.found(parse("needle")).total == 3
+        monkeypatch.setattr(source_module, "_LEAST_SIFTED", path.stat().st_size + 1)
+        assert finder.indexes(None)
 
 
 def test_a_search_whose_time_is_over_says_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
