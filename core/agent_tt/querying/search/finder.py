@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.addresses import Address
 from agent_tt.cache_files import CacheLost, cache_path
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.build import Builder, IndexFull
 from agent_tt.querying.search.cache import Cache, can_index
@@ -46,6 +47,9 @@ _SNAPSHOT_S: Final = 0.25
 
 _FEWEST_STEPS: Final = 1_000
 """Steps that are read, of the newest runs, before a list that is full ends a search of a source that has no index."""
+
+_AT_ONCE: Final = 50
+"""Runs of which what is stored is fetched at once."""
 
 _OF_SIFTING: Final = 0.9
 """The share of the time that a search may take in which it is told which runs may hold what is looked for."""
@@ -246,21 +250,34 @@ class Finder:
         """
         begun = time.monotonic()
         is_timed = seconds is not None and runs is None and not self._source.capabilities.redacted
-        end = begun + (seconds or 0.0) if is_timed else _NO_END
-        wished, cancelled = cancelled, lambda: time.monotonic() >= end or wished()
+        if not is_timed:
+            return self._found(query, runs, by, limit, _NO_END, progress, cancelled)
+        end = begun + (seconds or 0.0)
+        with collector_paused():  # what is kept of a large file is gone through again and again otherwise
+            hits = self._found(query, runs, by, limit, end, progress, lambda: time.monotonic() >= end or cancelled())
+        return hits if hits.searched >= 1 or cancelled() else replace(hits, seconds=time.monotonic() - begun)
+
+    def _found(
+        self,
+        query: Query,
+        runs: Sequence[str] | None,
+        by: By,
+        limit: int,
+        end: float,
+        progress: Callable[[float], None],
+        cancelled: Callable[[], bool],
+    ) -> Hits:
         for share in self.update(runs, cancelled=cancelled):
             progress(share)
         hits = Hits()
-        is_partial = (
-            self.indexes(runs) and cancelled()
-        )  # to search what is indexed takes little beside making the index
-        stopped = _never if is_partial else cancelled
+        # To search what is indexed takes little beside making the index.
+        stopped = _never if self.indexes(runs) and cancelled() else cancelled
         for hits in self.searching(query, runs, by=by, limit=limit, end=end, cancelled=stopped):
             progress(hits.searched)
         if hits.searched < 1 and self.indexes(runs) and not cancelled():  # somebody threw the index away meanwhile
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
-        return hits if hits.searched >= 1 or wished() else replace(hits, seconds=time.monotonic() - begun)
+        return hits
 
     def search(
         self,
@@ -328,6 +345,10 @@ class Finder:
 
     def _read_newest(self, asked: _Asked, names: Sequence[str]) -> Iterator[Hits]:
         """Read the newest of some runs until all were read, the list is full, or it is cancelled."""
+        with ExitStack() as fetched:
+            yield from self._read_in_order(asked, names, fetched)
+
+    def _read_in_order(self, asked: _Asked, names: Sequence[str], fetched: ExitStack) -> Iterator[Hits]:
         gathered = Gathered(asked.query, asked.by)
         due = time.monotonic() + _FIRST_SNAPSHOT_S
         steps = read = 0
@@ -342,6 +363,9 @@ class Finder:
             if gathered.is_full or (steps >= _FEWEST_STEPS and len(gathered) >= asked.limit):
                 yield replace(gathered.hits(asked.limit), is_complete=False, newest=read, of=len(names))
                 return
+            if read % _AT_ONCE == 0:
+                fetched.close()
+                fetched.enter_context(self._source.ahead(names[read : read + _AT_ONCE]))
             try:
                 run = self._source.run(name)
                 found = gather(self._source, run, read, asked.query, gathered, own_only=True, cancelled=cancelled)
