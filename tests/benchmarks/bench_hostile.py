@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import re
 import resource
 import sqlite3
 import subprocess
@@ -34,40 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_S: Final = 10.0
-WORDS: Final = [
-    "refund",
-    "policy",
-    "order",
-    "customer",
-    "shipping",
-    "delay",
-    "agent",
-    "search",
-    "result",
-    "document",
-    "answer",
-    "question",
-    "invoice",
-    "account",
-    "reset",
-    "password",
-    "update",
-    "status",
-    "pending",
-    "approved",
-    "denied",
-    "manager",
-    "escalate",
-    "ticket",
-    "number",
-    "date",
-    "amount",
-    "total",
-    "payment",
-]
+WORDS: Final = re.findall(
+    r"\w+",
+    "refund policy order customer shipping delay agent search result document answer question invoice account reset "
+    "password update status pending approved denied manager escalate ticket number date amount total payment",
+)
 SEARCHES: Final = (
-    ("qzxwv",), ("refund",), ("input",), ("agent",), ("Refund Policy",), ("--by", "step", "refund"), ("1999",), ("true",),
-    ("日本",), ('"not in the database"',), ("Exception",), ("in:error refund",), ("tool:search refund",),
+    ("qzxwv",), ("refund",), ("input",), ("agent",), ("Refund Policy",), ("--by", "step", "refund"), ("1999",),
+    ("true",), ("日本",), ('"not in the database"',), ("Exception",), ("in:error refund",), ("tool:search refund",),
     ("--regex", "refund (policy|order) zzz"), ("--regex", "[xyz]{7}q"), ("--regex", r"\d{4}"), ("redacted",),
 )  # fmt: skip
 
@@ -84,7 +59,8 @@ def conversations(path: Path, threads: int) -> Path:
             number += 1
             name = f"1f1e{number >> 28:04x}{ident(number)[8:]}"
             document = {
-                "v": 4, "id": name, "channel_values": values, "channel_versions": dict.fromkeys(values, f"{number:032}.5"),
+                "v": 4, "id": name, "channel_values": values,
+                "channel_versions": dict.fromkeys(values, f"{number:032}.5"),
                 "versions_seen": {"__input__": {}, "agent": {"branch:to:agent": f"{number:032}.5"}},
             }  # fmt: skip
             facts_json = json.dumps(facts).encode()
@@ -111,19 +87,19 @@ def _steps(drawn: random.Random) -> Iterator[tuple[dict[str, Any], str, dict[str
     wanted = _message(drawn, "ai", "AIMessage", 30, tool_calls=calls, usage_metadata=usage, response_metadata=about)
     found = _message(drawn, "tool", "ToolMessage", 40, name="search", tool_call_id=call, status="success")
     said = _message(drawn, "ai", "AIMessage", 30, tool_calls=[], response_metadata=about)
-    done: list[Any] = []
     yield {"__start__": {"messages": [asked]}}, "__start__", {"messages": [asked]}, {"source": "input", "step": -1}
-    for step, (node, message) in enumerate((("agent", wanted), ("tools", found), ("agent", said))):
-        done = [*done, asked if not done else before]
-        state = {"messages": done, f"branch:to:{node}": None}
-        yield state, node, {"messages": [message]}, {"source": "loop", "step": step, "parents": {}}
-        before = message
-    yield {"messages": [*done, said]}, "", {}, {"source": "loop", "step": 3, "parents": {}}
+    made = [asked, wanted, found, said]
+    for step, node in enumerate(("agent", "tools", "agent")):
+        state = {"messages": made[: step + 1], f"branch:to:{node}": None}
+        yield state, node, {"messages": [made[step + 1]]}, {"source": "loop", "step": step, "parents": {}}
+    yield {"messages": made}, "", {}, {"source": "loop", "step": 3, "parents": {}}
 
 
-def _message(drawn: random.Random, kind: str, name: str, words: int, **more: Any) -> Any:
+def _message(drawn: random.Random, kind: str, made_by: str, words: int, **more: Any) -> Any:
     fields = {"content": _text(drawn, words), "additional_kwargs": {}, "type": kind, "id": _id(drawn), **more}
-    return ormsgpack.Ext(5, ormsgpack.packb([f"langchain_core.messages.{kind}", name, fields, "model_validate_json"]))
+    return ormsgpack.Ext(
+        5, ormsgpack.packb([f"langchain_core.messages.{kind}", made_by, fields, "model_validate_json"])
+    )
 
 
 def _text(drawn: random.Random, words: int) -> str:

@@ -101,7 +101,8 @@ class SqliteDatabase(Database):
             documents: dict[tuple[str, CheckpointKey], Document] = {}
             values: dict[WriteRow, bytes | None] = {}
             left = MOST_AHEAD
-            for row in (*checkpoints, *writes):
+            rows: list[CheckpointRow | WriteRow] = [*checkpoints, *writes]
+            for row in rows:
                 if left < 0:
                     break
                 blob = fetch_blob(connection, self._tables, row)
