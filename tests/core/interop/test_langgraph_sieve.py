@@ -318,6 +318,34 @@ def test_of_many_threads_the_newest_are_read_where_they_fill_the_list(
         assert not (tmp_path / "index").exists()
 
 
+def test_the_first_runs_are_read_before_it_is_told_which_may_hold_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chains = [[({"topic": f"needle {number}" if number in (3, 18, 19) else "hay"}, [], {})] for number in range(20)]
+    path = made(tmp_path / "first.db", chains, as_json=False)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(finder_module, "_MANY", 5)
+    monkeypatch.setattr(finder_module, "_AT_ONCE", 3)
+    monkeypatch.setattr(finder_module, "_FULL_AFTER", 4)
+    monkeypatch.setattr(finder_module, "_FEWEST_STEPS", 2)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source)) as finder:
+        full = finder.found(parse("needle"), limit=2)
+        assert ([hit.run for hit in full.hits], full.newest, full.of) == (["t19", "t18"], 2, 20)
+        whole = finder.found(parse("needle"), limit=4)
+        assert ([hit.run for hit in whole.hits], whole.newest) == (["t19", "t18", "t3"], None)
+        one = finder.found(parse("needle|sewing", regex=True), limit=3, by="step")
+        assert ([hit.run for hit in one.hits], one.newest) == (["t19", "t18", "t3"], None)
+
+
+def test_a_machine_however_busy_lets_a_search_read_a_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "busy.db", 9)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(finder_module, "_LEAST_S", 1_000)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source)) as finder:
+        hits = finder.found(parse("needle"), seconds=0)
+        assert (hits.total, hits.seconds, hits.searched) == (9, None, 1)
+
+
 def test_few_checkpoints_with_large_values_are_not_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = many(tmp_path / "large.db", 3)
     monkeypatch.setattr(source_module, "_LEAST_SIFTED", path.stat().st_size)
@@ -332,6 +360,7 @@ def test_few_checkpoints_with_large_values_are_not_indexed(tmp_path: Path, monke
 def test_a_search_whose_time_is_over_says_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = many(tmp_path / "timed.db", 9, "hay")
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(finder_module, "_LEAST_S", 0)
     clock = itertools.count()
     with closing(LangGraphSource(path)) as source, closing(Finder(source, use_index=False)) as finder:
         monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))

@@ -19,6 +19,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A file that is taken for a large one."""
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
     monkeypatch.setattr(finder_module, "_FEWEST_STEPS", 4)
+    monkeypatch.setattr(finder_module, "_LEAST_S", 0)
     return str(many(tmp_path / "large.db", 9))
 
 

@@ -51,6 +51,14 @@ _FEWEST_STEPS: Final = 1_000
 _AT_ONCE: Final = 50
 """Runs of which what is stored is fetched at once."""
 
+_MANY: Final = 500
+_FULL_AFTER: Final = 200
+"""Of more than so many runs the first `_AT_ONCE` are read at once, and the next ones as long as the list is on the way
+to be full after so many of them."""
+
+_LEAST_S: Final = 0.4
+"""Seconds of the processor that are spent on reading in any case: a machine may be so busy that opening took all."""
+
 _OF_SIFTING: Final = 0.9
 """The share of the time that a search may take in which it is told which runs may hold what is looked for."""
 
@@ -254,7 +262,7 @@ class Finder:
             return self._found(query, runs, by, limit, _NO_END, progress, cancelled)
         end = begun + (seconds or 0.0)
         with collector_paused():  # what is kept of a large file is gone through again and again otherwise
-            hits = self._found(query, runs, by, limit, end, progress, lambda: time.monotonic() >= end or cancelled())
+            hits = self._found(query, runs, by, limit, end, progress, cancelled)
         return hits if hits.searched >= 1 or cancelled() else replace(hits, seconds=time.monotonic() - begun)
 
     def _found(
@@ -267,14 +275,18 @@ class Finder:
         progress: Callable[[float], None],
         cancelled: Callable[[], bool],
     ) -> Hits:
-        for share in self.update(runs, cancelled=cancelled):
+        def is_over() -> bool:
+            return time.monotonic() >= end or cancelled()
+
+        for share in self.update(runs, cancelled=is_over):
             progress(share)
         hits = Hits()
         # To search what is indexed takes little beside making the index.
-        stopped = _never if self.indexes(runs) and cancelled() else cancelled
-        for hits in self.searching(query, runs, by=by, limit=limit, end=end, cancelled=stopped):
+        is_partial = self.indexes(runs) and is_over()
+        until, wished = (_NO_END, _never) if is_partial else (end, cancelled)
+        for hits in self.searching(query, runs, by=by, limit=limit, end=until, cancelled=wished):
             progress(hits.searched)
-        if hits.searched < 1 and self.indexes(runs) and not cancelled():  # somebody threw the index away meanwhile
+        if hits.searched < 1 and self.indexes(runs) and not is_over():  # somebody threw the index away meanwhile
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
         return hits
@@ -316,74 +328,84 @@ class Finder:
     ) -> Iterator[Hits]:
         """As `search`; what was found so far is given soon, and then now and again, each time as all of it together.
 
-        A search that gives something is to be taken to its end or closed: others wait for it. `end` is when it will
-        be cancelled at the latest, by `time.monotonic`.
+        A search that gives something is to be taken to its end or closed: others wait for it. It ends at `end` of
+        `time.monotonic` at the latest, however busy the machine is not before it has read a little.
         """
-        names = self._sifted(query, end, cancelled) if runs is None else None
+        names = self._source.may_hold(()) if runs is None else None
         if names is not None:
-            yield from self._read_newest(
-                _Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled), names
-            )
+            asked = _Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled)
+            with ExitStack() as fetched:
+                yield from self._read_newest(asked, names, end, fetched)
             return
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
-        asked = _Asked(query, chosen, runs is None, by, limit, cancelled)
+        is_over = lambda: time.monotonic() >= end or cancelled()  # noqa: E731  # as its neighbours are written
+        asked = _Asked(query, chosen, runs is None, by, limit, is_over)
         if not (yield from self._by_index(asked)):
             yield from self._read(asked)
 
-    def _sifted(self, query: Query, end: float, cancelled: Callable[[], bool]) -> Sequence[str] | None:
-        """The ids of all runs that may hold what is searched for, the newest first; None where there is an index.
+    def _read_newest(self, asked: _Asked, names: Sequence[str], end: float, fetched: ExitStack) -> Iterator[Hits]:
+        """Read the newest of some runs until all were read, the list is full, or it is cancelled.
 
-        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
+        Where the first few do not promise to fill it, it is asked first which of all may hold what is searched for.
         """
-        now = time.monotonic()
-        stop = now + (end - now) * _OF_SIFTING
-        needed = () if OWN.rules.profile else query.needed_somewhere  # its marks are any letters
-        names = self._source.may_hold(needed, lambda: time.monotonic() >= stop or cancelled())
-        if names is not None:
-            self._doubted = (self._source.version(), names)
-        return names
-
-    def _read_newest(self, asked: _Asked, names: Sequence[str]) -> Iterator[Hits]:
-        """Read the newest of some runs until all were read, the list is full, or it is cancelled."""
-        with ExitStack() as fetched:
-            yield from self._read_in_order(asked, names, fetched)
-
-    def _read_in_order(self, asked: _Asked, names: Sequence[str], fetched: ExitStack) -> Iterator[Hits]:
         gathered = Gathered(asked.query, asked.by)
+        ranks = {name: rank for rank, name in enumerate(names)}
         due = time.monotonic() + _FIRST_SNAPSHOT_S
-        steps = read = 0
-        is_cut = False
+        read = steps = ahead = 0
+        is_cut = is_sifted = was_sifted = False
+
+        least = time.process_time() + _LEAST_S
 
         def cancelled() -> bool:
             nonlocal is_cut
-            is_cut = is_cut or asked.cancelled()
+            is_over = time.monotonic() >= end and time.process_time() >= least
+            is_cut = is_cut or is_over or asked.cancelled()
             return is_cut
 
-        for read, name in enumerate(names):
+        while read < len(names) and not is_cut:
+            is_promising = read < _AT_ONCE or len(gathered) * _FULL_AFTER >= asked.limit * read
+            if not is_sifted and (len(names) <= _MANY or not is_promising):
+                known, is_sifted = set(names[:read]), True
+                sifted = self._sifted(asked.query, end, asked.cancelled)
+                names = sorted(sifted, key=lambda name: name not in known)  # the others stay as they are: newest first
+                read = len(known.intersection(sifted))
+                continue
             if gathered.is_full or (steps >= _FEWEST_STEPS and len(gathered) >= asked.limit):
                 yield replace(gathered.hits(asked.limit), is_complete=False, newest=read, of=len(names))
                 return
-            if read % _AT_ONCE == 0:
+            if read >= ahead or is_sifted is not was_sifted:
                 fetched.close()
                 fetched.enter_context(self._source.ahead(names[read : read + _AT_ONCE]))
+                ahead, was_sifted = read + _AT_ONCE, is_sifted
             try:
-                run = self._source.run(name)
-                found = gather(self._source, run, read, asked.query, gathered, own_only=True, cancelled=cancelled)
+                run, rank = self._source.run(names[read]), ranks.setdefault(names[read], len(ranks))
+                found = gather(self._source, run, rank, asked.query, gathered, own_only=True, cancelled=cancelled)
                 while self._next_of(found) is not None:
                     steps += 1
             except RunNotFound:  # it was deleted meanwhile
-                continue
-            if is_cut:
-                break
-            if time.monotonic() >= due:
-                share = min((read + 1) / len(names), _NEARLY_ALL)
-                yield replace(gathered.hits(asked.limit, searched=share), newest=read + 1, of=len(names))
+                pass
+            read += not is_cut
+            if time.monotonic() >= due and not is_cut and read < len(names):
+                share = min(read / len(names), _NEARLY_ALL)
+                yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
                 due = time.monotonic() + _SNAPSHOT_S
         if is_cut:
             share = min((read + 1) / len(names), _NEARLY_ALL)
             yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
         else:
             yield gathered.hits(asked.limit)
+
+    def _sifted(self, query: Query, end: float, cancelled: Callable[[], bool]) -> Sequence[str]:
+        """The ids of all runs that may hold what is searched for, the newest first.
+
+        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
+        """
+        now = time.monotonic()
+        stop = now + (end - now) * _OF_SIFTING
+        needed = () if OWN.rules.profile else query.needed_somewhere  # its marks are any letters
+        names = self._source.may_hold(needed, lambda: time.monotonic() >= stop or cancelled()) or ()
+        self._doubted = (self._source.version(), names)
+        return names
 
     def _next_of(self, steps: Iterator[int]) -> int | None:
         """The next step that was read, as of one moment; None after the last one."""
