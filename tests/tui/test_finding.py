@@ -16,7 +16,7 @@ from agent_tt import samples
 from agent_tt.interop.langgraph import source as source_module
 from agent_tt.model import NewRun, NewStep, StepEnd
 from agent_tt.querying.search import build
-from agent_tt.querying.search import finder as finder_module
+from agent_tt.querying.search import newest as newest_module
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.hits import Hit, Hits
 from agent_tt.sources import open_source
@@ -225,7 +225,7 @@ async def test_of_a_large_file_it_is_said_how_many_runs_were_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
-    monkeypatch.setattr(finder_module, "_FEWEST_STEPS", 4)
+    monkeypatch.setattr(newest_module, "_FEWEST_STEPS", 4)
     monkeypatch.setattr(searching, "_MOST_HITS", 2)
     source = open_source(many(tmp_path / "large.db", 9))
     async with AgentTT(lambda: RunsScreen(source), look=Look()).run_test(size=(80, 24)) as pilot:

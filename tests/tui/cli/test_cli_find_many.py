@@ -8,7 +8,7 @@ import pytest
 from tests.core.interop.test_langgraph_sieve import many
 
 from agent_tt.interop.langgraph import source as source_module
-from agent_tt.querying.search import finder as finder_module
+from agent_tt.querying.search import newest as newest_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A file that is taken for a large one."""
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
-    monkeypatch.setattr(finder_module, "_FEWEST_STEPS", 4)
-    monkeypatch.setattr(finder_module, "_LEAST_S", 0)
+    monkeypatch.setattr(newest_module, "_FEWEST_STEPS", 4)
+    monkeypatch.setattr(newest_module, "_LEAST_S", 0)
     return str(many(tmp_path / "large.db", 9))
 
 

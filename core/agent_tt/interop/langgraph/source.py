@@ -265,7 +265,8 @@ class LangGraphSource(RunSource):
         """Fetch at once what is stored of the threads of some runs, but for those with very many checkpoints."""
         with self._lock:
             contents = self._contents()
-            threads = {each.thread.rows.thread: each.thread.rows for each in map(contents.branch, run_ids)}
+            known = [contents.branches[run_id] for run_id in run_ids if run_id in contents.branches]
+            threads = {each.thread.rows.thread: each.thread.rows for each in known}
             few = [rows for rows in threads.values() if len(rows.checkpoints) <= _FETCHED]
             writes = [write for rows in few for each in rows.writes.values() for write in each]
             contents.values.fetch([row for rows in few for row in rows.checkpoints.values()], writes)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.addresses import Address
 from agent_tt.cache_files import CacheLost, cache_path
@@ -21,11 +21,11 @@ from agent_tt.querying.search.build import Builder, IndexFull
 from agent_tt.querying.search.cache import Cache, can_index
 from agent_tt.querying.search.hits import Gathered, Hits
 from agent_tt.querying.search.lookup import Stretch, look_up
+from agent_tt.querying.search.newest import FIRST_SNAPSHOT_S, NEARLY_ALL, SNAPSHOT_S, Asked, Newest
 from agent_tt.querying.search.read import gather, gather_step
 from agent_tt.querying.search.recorded import RunTexts, Segment, segments
 from agent_tt.querying.search.write import forget
 from agent_tt.querying.unread import unread_in
-from agent_tt.redaction.own import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -41,31 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Finder", "forget_runs"]
 
-_FIRST_SNAPSHOT_S: Final = 0.04
-_SNAPSHOT_S: Final = 0.25
-"""Seconds until what a search has found so far is given for the first time, and between two further times."""
-
-_FEWEST_STEPS: Final = 1_000
-"""Steps that are read, of the newest runs, before a list that is full ends a search of a source that has no index."""
-
-_AT_ONCE: Final = 50
-"""Runs of which what is stored is fetched at once."""
-
-_MANY: Final = 500
-_FULL_AFTER: Final = 200
-"""Of more than so many runs the first `_AT_ONCE` are read at once, and the next ones as long as the list is on the way
-to be full after so many of them."""
-
-_LEAST_S: Final = 0.4
-"""Seconds of the processor that are spent on reading in any case: a machine may be so busy that opening took all."""
-
-_OF_SIFTING: Final = 0.9
-"""The share of the time that a search may take in which it is told which runs may hold what is looked for."""
-
 _NO_END: Final = float("inf")
-
-_NEARLY_ALL: Final = 0.99
-"""The share that a search says at most before it has come to its end."""
 
 
 def _never() -> bool:
@@ -74,26 +50,6 @@ def _never() -> bool:
 
 def _nobody(_share: float) -> None:
     """Nobody wants to know how far it is."""
-
-
-class _Asked(NamedTuple):
-    """One search.
-
-    Attributes:
-        query: what is searched for.
-        runs: in which runs.
-        own_only: only in what each recorded itself, without what it began with as a fork.
-        by: order of the hits.
-        limit: at most so many hits.
-        cancelled: asked now and then; the search ends when it says yes.
-    """
-
-    query: Query
-    runs: Sequence[Run]
-    own_only: bool
-    by: By
-    limit: int
-    cancelled: Callable[[], bool]
 
 
 class Finder:
@@ -333,86 +289,19 @@ class Finder:
         """
         names = self._source.may_hold(()) if runs is None else None
         if names is not None:
-            asked = _Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled)
-            with ExitStack() as fetched:
-                yield from self._read_newest(asked, names, end, fetched)
+            asked = Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled)
+            newest = Newest(self._source, asked, end)
+            yield from newest.read(names)
+            if newest.sifted is not None:
+                self._doubted = (self._source.version(), newest.sifted)
             return
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
         is_over = lambda: time.monotonic() >= end or cancelled()  # noqa: E731  # as its neighbours are written
-        asked = _Asked(query, chosen, runs is None, by, limit, is_over)
+        asked = Asked(query, chosen, runs is None, by, limit, is_over)
         if not (yield from self._by_index(asked)):
             yield from self._read(asked)
 
-    def _read_newest(self, asked: _Asked, names: Sequence[str], end: float, fetched: ExitStack) -> Iterator[Hits]:
-        """Read the newest of some runs until all were read, the list is full, or it is cancelled.
-
-        Where the first few do not promise to fill it, it is asked first which of all may hold what is searched for.
-        """
-        gathered = Gathered(asked.query, asked.by)
-        ranks = {name: rank for rank, name in enumerate(names)}
-        due = time.monotonic() + _FIRST_SNAPSHOT_S
-        read = steps = ahead = 0
-        is_cut = is_sifted = was_sifted = False
-
-        least = time.process_time() + _LEAST_S
-
-        def cancelled() -> bool:
-            nonlocal is_cut
-            is_over = time.monotonic() >= end and time.process_time() >= least
-            is_cut = is_cut or is_over or asked.cancelled()
-            return is_cut
-
-        while read < len(names) and not is_cut:
-            is_promising = read < _AT_ONCE or len(gathered) * _FULL_AFTER >= asked.limit * read
-            if not is_sifted and (len(names) <= _MANY or not is_promising):
-                known, is_sifted = set(names[:read]), True
-                sifted = self._sifted(asked.query, end, asked.cancelled)
-                names = sorted(sifted, key=lambda name: name not in known)  # the others stay as they are: newest first
-                read = len(known.intersection(sifted))
-                continue
-            if gathered.is_full or (steps >= _FEWEST_STEPS and len(gathered) >= asked.limit):
-                yield replace(gathered.hits(asked.limit), is_complete=False, newest=read, of=len(names))
-                return
-            if read >= ahead or is_sifted is not was_sifted:
-                fetched.close()
-                fetched.enter_context(self._source.ahead(names[read : read + _AT_ONCE]))
-                ahead, was_sifted = read + _AT_ONCE, is_sifted
-            try:
-                run, rank = self._source.run(names[read]), ranks.setdefault(names[read], len(ranks))
-                found = gather(self._source, run, rank, asked.query, gathered, own_only=True, cancelled=cancelled)
-                while self._next_of(found) is not None:
-                    steps += 1
-            except RunNotFound:  # it was deleted meanwhile
-                pass
-            read += not is_cut
-            if time.monotonic() >= due and not is_cut and read < len(names):
-                share = min(read / len(names), _NEARLY_ALL)
-                yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
-                due = time.monotonic() + _SNAPSHOT_S
-        if is_cut:
-            share = min((read + 1) / len(names), _NEARLY_ALL)
-            yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
-        else:
-            yield gathered.hits(asked.limit)
-
-    def _sifted(self, query: Query, end: float, cancelled: Callable[[], bool]) -> Sequence[str]:
-        """The ids of all runs that may hold what is searched for, the newest first.
-
-        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
-        """
-        now = time.monotonic()
-        stop = now + (end - now) * _OF_SIFTING
-        needed = () if OWN.rules.profile else query.needed_somewhere  # its marks are any letters
-        names = self._source.may_hold(needed, lambda: time.monotonic() >= stop or cancelled()) or ()
-        self._doubted = (self._source.version(), names)
-        return names
-
-    def _next_of(self, steps: Iterator[int]) -> int | None:
-        """The next step that was read, as of one moment; None after the last one."""
-        with self._source.one_moment():
-            return next(steps, None)
-
-    def _by_index(self, asked: _Asked) -> Generator[Hits, None, bool]:
+    def _by_index(self, asked: Asked) -> Generator[Hits, None, bool]:
         """What the index has; returns whether there is one."""
         with self._reading:
             cache = self._opened()
@@ -426,8 +315,8 @@ class Finder:
                 return False
         return True
 
-    def _look_up(self, cache: Cache, asked: _Asked) -> Iterator[Hits]:
-        due = time.monotonic() + _FIRST_SNAPSHOT_S
+    def _look_up(self, cache: Cache, asked: Asked) -> Iterator[Hits]:
+        due = time.monotonic() + FIRST_SNAPSHOT_S
         gathered = Gathered(asked.query, asked.by)
         rows = cache.runs()
         stretches: list[Stretch] = []
@@ -451,9 +340,9 @@ class Finder:
         looked = 0.0
         for looked in shares:
             if time.monotonic() >= due:
-                yield gathered.hits(asked.limit, searched=min(looked, _NEARLY_ALL) * indexed)
-                due = time.monotonic() + _SNAPSHOT_S
-        yield gathered.hits(asked.limit, searched=indexed * (min(looked, _NEARLY_ALL) if asked.cancelled() else 1))
+                yield gathered.hits(asked.limit, searched=min(looked, NEARLY_ALL) * indexed)
+                due = time.monotonic() + SNAPSHOT_S
+        yield gathered.hits(asked.limit, searched=indexed * (min(looked, NEARLY_ALL) if asked.cancelled() else 1))
 
     def _forget_open(self, rows: Mapping[str, Indexed]) -> None:
         """Let go of what was read of steps that are over now."""
@@ -479,12 +368,12 @@ class Finder:
             requests += known[2]
         return requests
 
-    def _read(self, asked: _Asked) -> Iterator[Hits]:
+    def _read(self, asked: Asked) -> Iterator[Hits]:
         gathered = Gathered(asked.query, asked.by)
-        due = time.monotonic() + _FIRST_SNAPSHOT_S
+        due = time.monotonic() + FIRST_SNAPSHOT_S
         for rank, run in enumerate(asked.runs):
             if asked.cancelled():
-                yield gathered.hits(asked.limit, searched=min(rank / len(asked.runs), _NEARLY_ALL))
+                yield gathered.hits(asked.limit, searched=min(rank / len(asked.runs), NEARLY_ALL))
                 return
             try:
                 steps = gather(
@@ -493,15 +382,15 @@ class Finder:
                 for step in steps:
                     if time.monotonic() >= due:
                         share = (rank + step / max(run.steps, step, 1)) / len(asked.runs)
-                        yield gathered.hits(asked.limit, searched=min(share, _NEARLY_ALL))
-                        due = time.monotonic() + _SNAPSHOT_S
+                        yield gathered.hits(asked.limit, searched=min(share, NEARLY_ALL))
+                        due = time.monotonic() + SNAPSHOT_S
                     if gathered.is_full:
                         gathered.stop_at(step)
                         yield gathered.hits(asked.limit)
                         return
             except RunNotFound:  # it was deleted meanwhile
                 continue
-        yield gathered.hits(asked.limit, searched=_NEARLY_ALL if asked.cancelled() else 1.0)
+        yield gathered.hits(asked.limit, searched=NEARLY_ALL if asked.cancelled() else 1.0)
 
 
 def forget_runs(store: Path, run_ids: Sequence[str], *, folder: Path | None = None) -> None:
