@@ -28,6 +28,7 @@ bench:
 	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http
 	python tests/benchmarks/bench_langgraph.py
+	python tests/benchmarks/bench_hostile.py
 
 # The same small agent forked by agent-tt and by other tools, which are installed for it: some minutes.
 peers:

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 from base_screens import screen_text
 from debugger_app import settled
+from tests.core.interop.test_langgraph_sieve import many
 from tests.patience import PATIENCE_SECONDS
 from waiting import until
 
 from agent_tt import samples
+from agent_tt.interop.langgraph import source as source_module
 from agent_tt.model import NewRun, NewStep, StepEnd
 from agent_tt.querying.search import build
+from agent_tt.querying.search import newest as newest_module
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.hits import Hit, Hits
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
+from agent_tt_tui.screens import searching
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.runs.find_all import FindAllScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
@@ -215,6 +219,21 @@ async def test_all_runs_are_searched_and_enter_opens_one_at_the_hit(store: Sqlit
         await pilot.press("/", "/")
         await all_done(pilot)
         assert isinstance(pilot.app.screen, FindAllScreen)
+
+
+async def test_of_a_large_file_it_is_said_how_many_runs_were_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(newest_module, "_FEWEST_STEPS", 4)
+    monkeypatch.setattr(searching, "_MOST_HITS", 2)
+    source = open_source(many(tmp_path / "large.db", 9))
+    async with AgentTT(lambda: RunsScreen(source), look=Look()).run_test(size=(80, 24)) as pilot:
+        await all_done(pilot)
+        await pilot.press("ctrl+f", *"needle")
+        await all_done(pilot)
+        assert "4+ hits in 2+ runs, looked at the newest 4 of 9" in row_with(pilot, "hits in")
+    source.close()
 
 
 def hit(step: int, excerpt: str, **how: object) -> Hit:

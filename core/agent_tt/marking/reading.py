@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path as FilePath
 
@@ -49,6 +49,10 @@ class Reading(RunSource):
     def one_moment(self) -> AbstractContextManager[None]:
         """Answer what this thread asks meanwhile as of one moment."""
         return self.reader.one_moment()
+
+    def ahead(self, run_ids: Sequence[str]) -> AbstractContextManager[None]:
+        """Fetch at once what is asked of some runs meanwhile, where that is faster."""
+        return self.reader.ahead(run_ids)
 
     def may_hold(self, needed: Iterable[Needed], cancelled: Callable[[], bool] = lambda: False) -> list[str] | None:
         """List the runs that may have texts with what is needed; None where nothing tells that faster than reading."""

@@ -19,7 +19,7 @@ from agent_tt.protocols import derived, references
 from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path as FilePath
 
@@ -433,6 +433,10 @@ class RunSource(ABC):
 
         For many questions in a row. Other threads are not kept waiting, and see what changes.
         """
+        return nullcontext()
+
+    def ahead(self, run_ids: Sequence[str]) -> AbstractContextManager[None]:  # noqa: ARG002  # of what overrides it
+        """Fetch at once what is asked of some runs meanwhile, where a source is asked faster that way."""
         return nullcontext()
 
     def may_hold(

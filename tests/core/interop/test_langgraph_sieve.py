@@ -28,7 +28,7 @@ from agent_tt.interop.langgraph import source as source_module
 from agent_tt.interop.langgraph.sieve import Sieve
 from agent_tt.interop.langgraph.source import LangGraphSource
 from agent_tt.interop.langgraph.stored_words import StoredWords
-from agent_tt.querying.search import finder as finder_module
+from agent_tt.querying.search import newest as newest_module
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.query import parse
 from agent_tt.querying.search.read import steps_of
@@ -190,6 +190,16 @@ def test_a_search_that_passes_over_threads_finds_all_that_reading_everything_doe
             assert not (Path(folder) / "none").exists()
 
 
+def test_of_a_question_that_is_a_typed_value_its_value_alone_is_a_text(tmp_path: Path) -> None:
+    asked = [("__interrupt__", uuid.UUID(int=7), "~__pregel_pull, plan", 1)]
+    path = made(tmp_path / "asked.db", [[({}, asked, {"source": "input"})]], as_json=False)
+    check(path)
+    with closing(LangGraphSource(path)) as source:
+        shown = {text for run in source.runs() for text in texts_of(source, run)}
+    assert str(uuid.UUID(int=7)) in shown
+    assert not {"uuid", "$type", "$v"} & shown
+
+
 def test_what_a_step_puts_together_of_several_tasks_is_found(tmp_path: Path) -> None:
     said = [("messages", {"type": "ai", "content": word}, f"~__pregel_pull, {word}", number)
             for number, word in ((1, "alpha"), (2, "omega"))]  # fmt: skip
@@ -296,7 +306,7 @@ def test_of_many_threads_the_newest_are_read_where_they_fill_the_list(
 ) -> None:
     path = many(tmp_path / "newest.db", 9)
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
-    monkeypatch.setattr(finder_module, "_FEWEST_STEPS", 4)
+    monkeypatch.setattr(newest_module, "_FEWEST_STEPS", 4)
     with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
         newest = [run.id for run in source.runs()]
         for limit, seen in ((3, 4), (5, 5)):
@@ -308,9 +318,60 @@ def test_of_many_threads_the_newest_are_read_where_they_fill_the_list(
         assert not (tmp_path / "index").exists()
 
 
+def test_the_first_runs_are_read_before_it_is_told_which_may_hold_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chains = [[({"topic": f"needle {number}" if number in (3, 18, 19) else "hay"}, [], {})] for number in range(20)]
+    path = made(tmp_path / "first.db", chains, as_json=False)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(newest_module, "_MANY", 5)
+    monkeypatch.setattr(newest_module, "_AT_ONCE", 3)
+    monkeypatch.setattr(newest_module, "_FULL_AFTER", 4)
+    monkeypatch.setattr(newest_module, "_FEWEST_STEPS", 2)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source)) as finder:
+        full = finder.found(parse("needle"), limit=2)
+        assert ([hit.run for hit in full.hits], full.newest, full.of) == (["t19", "t18"], 2, 20)
+        whole = finder.found(parse("needle"), limit=4)
+        assert ([hit.run for hit in whole.hits], whole.newest) == (["t19", "t18", "t3"], None)
+        one = finder.found(parse("needle|sewing", regex=True), limit=3, by="step")
+        assert ([hit.run for hit in one.hits], one.newest) == (["t19", "t18", "t3"], None)
+
+
+def test_an_index_that_is_not_made_in_time_is_said_and_goes_on_later(tmp_path: Path) -> None:
+    path = many(tmp_path / "small.db", 9)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
+        hits = finder.found(parse("needle"), seconds=0)
+        assert hits.searched < 1
+        assert hits.seconds is not None
+        assert finder.uses_index
+        assert (tmp_path / "index").exists()
+        assert finder.found(parse("needle"), seconds=1_000).total == 9
+
+
+def test_a_machine_however_busy_lets_a_search_read_a_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "busy.db", 9)
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(newest_module, "_LEAST_S", 1_000)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source)) as finder:
+        hits = finder.found(parse("needle"), seconds=0)
+        assert (hits.total, hits.seconds, hits.searched) == (9, None, 1)
+
+
+def test_few_checkpoints_with_large_values_are_not_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "large.db", 3)
+    monkeypatch.setattr(source_module, "_LEAST_SIFTED", path.stat().st_size)
+    with closing(LangGraphSource(path)) as source, closing(Finder(source, folder=tmp_path / "index")) as finder:
+        assert not finder.indexes(None)
+        assert finder.indexes(["t1"])
+        assert finder.found(parse("needle")).total == 3
+        monkeypatch.setattr(source_module, "_LEAST_SIFTED", path.stat().st_size + 1)
+        assert finder.indexes(None)
+
+
 def test_a_search_whose_time_is_over_says_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = many(tmp_path / "timed.db", 9, "hay")
     monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
+    monkeypatch.setattr(newest_module, "_LEAST_S", 0)
     clock = itertools.count()
     with closing(LangGraphSource(path)) as source, closing(Finder(source, use_index=False)) as finder:
         monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))

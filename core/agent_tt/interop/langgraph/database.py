@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.sieve import Sieve
     from agent_tt.model.space import Space
 
-__all__ = ["Database", "Document", "Stored"]
+__all__ = ["MOST_AHEAD", "Database", "Document", "Fetched", "Stored"]
+
+MOST_AHEAD: Final = 32 * 1024 * 1024
+"""Bytes that are fetched at once."""
 
 _NAMED: Final = ("channel_versions", "versions_seen")
 """What else of a checkpoint is a table by channel or node."""
 
 Stored: TypeAlias = "tuple[str, bytes | None]"
 """How bytes are written (`msgpack`, `json`, …), and the bytes; None where there are none."""
+
+
+Fetched: TypeAlias = "tuple[Mapping[tuple[str, CheckpointKey], Document], Mapping[WriteRow, bytes | None]]"
+"""Checkpoints by thread and key, and the bytes of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,14 @@ class Database(ABC):
         They may lack channels of the user. A database whose values are close by has no need of it, and gives none.
         """
         return {}
+
+    def ahead(
+        self,
+        checkpoints: Sequence[CheckpointRow],  # noqa: ARG002  # of what overrides it
+        writes: Sequence[WriteRow],  # noqa: ARG002
+    ) -> Fetched:
+        """Some checkpoints and values that are asked for soon, fetched at once; not all where they are large."""
+        return {}, {}
 
     @abstractmethod
     def sift(self, sieve: Sieve) -> None:

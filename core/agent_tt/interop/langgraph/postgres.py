@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.errors import NewerFormat, NotAStore
-from agent_tt.interop.langgraph.database import Database, Document, Stored
+from agent_tt.interop.langgraph.database import MOST_AHEAD, Database, Document, Stored
 from agent_tt.interop.langgraph.postgres_connection import Server
 from agent_tt.interop.langgraph.rows import newest_first, threads_of
 from agent_tt.model.space import Share, Space, SpaceOwner
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.addresses import Address
+    from agent_tt.interop.langgraph.database import Fetched
     from agent_tt.interop.langgraph.postgres_connection import Reader
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows, WriteRow
     from agent_tt.interop.langgraph.sieve import Sieve
@@ -54,6 +55,14 @@ _SHOWN: Final = """CASE jsonb_typeof(checkpoint) WHEN 'object' THEN jsonb_build_
   CASE jsonb_typeof(checkpoint -> 'channel_values') WHEN 'object' THEN checkpoint -> 'channel_values' ELSE '{}' END
 ) ELSE checkpoint END"""
 """SQL for what of a checkpoint a sieve looks at; values may all lie beside it."""
+
+_WRITES_ASKED: Final = (
+    " FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::int[])"
+    " WITH ORDINALITY AS asked(thread, namespace, id, task, index, number)"
+    " JOIN checkpoint_writes w ON w.thread_id = asked.thread AND w.checkpoint_ns = asked.namespace"
+    " AND w.checkpoint_id = asked.id AND w.task_id = asked.task AND w.idx = asked.index"
+)
+"""SQL for the values that are asked for by the names of `_names_of_writes`."""
 
 _AT_ONCE: Final = 5_000
 _PATIENCE: Final = 20
@@ -145,6 +154,8 @@ class PostgresDatabase(Database):
         """
         with self._looking:
             begun = time.monotonic()
+            if self._seen is None and self._server.is_connected:  # no row was read yet
+                return self._version
             if begun >= self._look_at:
                 self._look()
                 ended = time.monotonic()
@@ -178,6 +189,8 @@ class PostgresDatabase(Database):
             return self._server.read(lambda reader: self._read_rows(reader, [only]))
         with self._reading:
             marks, found = self._server.read(self._read_changed)
+            with self._looking:
+                self._seen = marks if self._seen is None else self._seen
             known = {thread: rows for thread, rows in self._threads.items() if thread in marks}
             self._marks, self._threads = marks, newest_first(known | found)
             return dict(self._threads)
@@ -223,48 +236,59 @@ class PostgresDatabase(Database):
         return {(asked[position].thread, asked[position].key): document for position, document in found.items()}
 
     def _read_documents(self, reader: Reader, rows: Sequence[CheckpointRow], is_needed: str) -> dict[int, Document]:
-        names = ([row.thread for row in rows], [row.namespace for row in rows], [row.id for row in rows])
-        asked = (
+        names = _names_of(rows)
+        bodies = reader.execute(f"SELECT number, c.checkpoint::text FROM{self._asked}", names, binary=True)
+        texts = {number - 1: body.encode() for number, body in bodies}
+        query = f"SELECT number, b.channel, b.type, b.blob FROM{self._asked}{self._beside} AND {is_needed}"
+        channels: defaultdict[int, dict[str, Stored]] = defaultdict(dict)
+        for number, channel, encoding, blob in reader.execute(query, names, binary=True):
+            channels[number - 1][channel] = (encoding, blob)
+        return {position: Document(("json", body), channels[position]) for position, body in texts.items()}
+
+    @property
+    def _asked(self) -> str:
+        """SQL for the checkpoints that are asked for by the names of `_names_of`."""
+        return (
             " unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS asked(thread, namespace, id, number)"
             " JOIN checkpoints c ON c.thread_id = asked.thread AND c.checkpoint_ns = asked.namespace"
             f" AND c.{self._tables.id} = asked.id"
         )
-        bodies = reader.execute(f"SELECT number, c.checkpoint::text FROM{asked}", names, binary=True)
-        texts = {number - 1: body.encode() for number, body in bodies}
+
+    @property
+    def _beside(self) -> str:
+        """SQL that goes on from `_asked`, for the values that lie beside these checkpoints."""
         is_version = " AND b.version = v.value" if self._tables.kind is _Kind.WHOLE else ""
-        beside = reader.execute(
-            f"SELECT number, b.channel, b.type, b.blob FROM{asked}"
+        return (
             " CROSS JOIN LATERAL jsonb_each_text(CASE jsonb_typeof(c.checkpoint -> 'channel_versions')"
             " WHEN 'object' THEN c.checkpoint -> 'channel_versions' END) AS v"
             " JOIN checkpoint_blobs b ON b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns"
-            f" AND b.channel = v.key{is_version} WHERE b.type <> '{_EMPTY}' AND {is_needed}",
-            names,
-            binary=True,
+            f" AND b.channel = v.key{is_version} WHERE b.type <> '{_EMPTY}'"
         )
-        channels: defaultdict[int, dict[str, Stored]] = defaultdict(dict)
-        for number, channel, encoding, blob in beside:
-            channels[number - 1][channel] = (encoding, blob)
-        return {position: Document(("json", body), channels[position]) for position, body in texts.items()}
 
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
         """Give the stored bytes of values that tasks wrote, all fetched by one query."""
         if not rows:
             return []
-        names = (
-            [row.thread for row in rows],
-            [row.checkpoint[0] for row in rows],
-            [row.checkpoint[1] for row in rows],
-            [row.task_id for row in rows],
-            [row.index for row in rows],
-        )
-        query = (
-            "SELECT number, w.blob FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::int[])"
-            " WITH ORDINALITY AS asked(thread, namespace, id, task, index, number)"
-            " JOIN checkpoint_writes w ON w.thread_id = asked.thread AND w.checkpoint_ns = asked.namespace"
-            " AND w.checkpoint_id = asked.id AND w.task_id = asked.task AND w.idx = asked.index"
-        )
-        found: dict[int, bytes] = self._server.read(lambda reader: dict(reader.execute(query, names, binary=True)))
-        return [found.get(number) for number in range(1, len(rows) + 1)]
+        found = self._server.read(lambda reader: _read_values(reader, rows))
+        return [found.get(row) for row in rows]
+
+    def ahead(self, checkpoints: Sequence[CheckpointRow], writes: Sequence[WriteRow]) -> Fetched:
+        """Some checkpoints and values by a few questions for any number; none of them where they are large."""
+        of_bodies = f"SELECT sum(octet_length(c.checkpoint::text)) FROM{self._asked}"
+        of_channels = f"SELECT sum(octet_length(b.blob)) FROM{self._asked}{self._beside}"
+        of_values = f"SELECT sum(octet_length(w.blob)){_WRITES_ASKED}"
+
+        def work(reader: Reader) -> Fetched:
+            names, of_writes = _names_of(checkpoints), _names_of_writes(writes)
+            asked = ((of_bodies, names), (of_channels, names), (of_values, of_writes))
+            if sum(size or 0 for each in asked for (size,) in reader.execute(*each)) > MOST_AHEAD:
+                return {}, {}
+            found = self._read_documents(reader, checkpoints, "true")
+            documents = {(checkpoints[at].thread, checkpoints[at].key): document for at, document in found.items()}
+            values = _read_values(reader, writes)
+            return documents, {row: values.get(row) for row in writes}
+
+        return self._server.read(work)
 
     def sift(self, sieve: Sieve) -> None:
         """Have a sieve take in all values, as the server sends them; a value of several checkpoints comes once."""
@@ -284,6 +308,26 @@ class PostgresDatabase(Database):
     def space(self, report: Callable[[int, int], None]) -> Space:
         """What fills the tables, as it is stored: the server says so without reading a value."""
         return self._server.read(lambda reader: _space(reader, report))
+
+
+def _names_of(rows: Sequence[CheckpointRow]) -> tuple[list[str], list[str], list[str]]:
+    return [row.thread for row in rows], [row.namespace for row in rows], [row.id for row in rows]
+
+
+def _names_of_writes(rows: Sequence[WriteRow]) -> tuple[list[str], list[str], list[str], list[str], list[int]]:
+    return (
+        [row.thread for row in rows],
+        [row.checkpoint[0] for row in rows],
+        [row.checkpoint[1] for row in rows],
+        [row.task_id for row in rows],
+        [row.index for row in rows],
+    )
+
+
+def _read_values(reader: Reader, rows: Sequence[WriteRow]) -> dict[WriteRow, bytes | None]:
+    """The stored bytes of values, by one question."""
+    query = f"SELECT number, w.blob{_WRITES_ASKED}"
+    return {rows[number - 1]: blob for number, blob in reader.execute(query, _names_of_writes(rows), binary=True)}
 
 
 def _tables_of(reader: Reader, address: Path) -> _Tables:

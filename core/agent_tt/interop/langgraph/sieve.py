@@ -227,7 +227,7 @@ def _test_of(needed: Needed, places: dict[str, int]) -> _Test | None:
     known = [test for test in tests if test is not None]
     if not known or (sign == "OR" and len(known) < len(tests)):
         return None
-    return (sign, known)
+    return (str(sign), known)
 
 
 def _holds(test: _Test, mask: int) -> bool:

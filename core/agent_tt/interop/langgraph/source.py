@@ -29,7 +29,7 @@ from agent_tt.protocols.derived import StateCursor, next_write, written_at
 from agent_tt.protocols.references import resolve_run, resolve_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -50,6 +50,9 @@ _ROWS_KEPT: Final = 200_000
 _FEWEST_SIFTED: Final = 5_000
 _LEAST_SIFTED: Final = 4 * 1024 * 1024
 """Checkpoints, or bytes, from which on it is sifted which runs may hold a word: fewer are indexed as fast."""
+
+_FETCHED: Final = 100
+"""Checkpoints of a thread up to which all of them are fetched at once."""
 
 _ANCHORED_KEPT: Final = 64
 _CHANGES_KEPT: Final = 512
@@ -256,6 +259,22 @@ class LangGraphSource(RunSource):
             except Stopped:
                 return [*branches]
             return [run for run, each in branches.items() if sieve.holds(each.thread.rows.thread)]
+
+    @contextmanager
+    def ahead(self, run_ids: Sequence[str]) -> Iterator[None]:
+        """Fetch at once what is stored of the threads of some runs, but for those with very many checkpoints."""
+        with self._lock:
+            contents = self._contents()
+            known = [contents.branches[run_id] for run_id in run_ids if run_id in contents.branches]
+            threads = {each.thread.rows.thread: each.thread.rows for each in known}
+            few = [rows for rows in threads.values() if len(rows.checkpoints) <= _FETCHED]
+            writes = [write for rows in few for each in rows.writes.values() for write in each]
+            contents.values.fetch([row for rows in few for row in rows.checkpoints.values()], writes)
+        try:
+            yield
+        finally:
+            with self._lock:
+                contents.values.fetch((), ())
 
     def fingerprint(self) -> str | None:
         """Say what the file and its logs look like from outside; None while they may still be written to."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotAStore
 from agent_tt.interop.langgraph.connection import DatabaseFile, reading_many
-from agent_tt.interop.langgraph.database import Database, Document
+from agent_tt.interop.langgraph.database import MOST_AHEAD, Database, Document
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.rows import CheckpointRow, newest_first, threads_of
 from agent_tt.interop.langgraph.space import read_space
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from agent_tt.interop.langgraph.database import Fetched
     from agent_tt.interop.langgraph.detect import Tables
-    from agent_tt.interop.langgraph.rows import ThreadRows, WriteRow
+    from agent_tt.interop.langgraph.rows import CheckpointKey, ThreadRows, WriteRow
     from agent_tt.interop.langgraph.sieve import Sieve
     from agent_tt.model.space import Space
 
@@ -92,6 +93,27 @@ class SqliteDatabase(Database):
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
         """Give the stored bytes of values that tasks wrote."""
         return [self._blob(row) for row in rows]
+
+    def ahead(self, checkpoints: Sequence[CheckpointRow], writes: Sequence[WriteRow]) -> Fetched:
+        """Some checkpoints and values, read as of one state of the file, which is looked at once."""
+
+        def work(connection: sqlite3.Connection) -> Fetched:
+            documents: dict[tuple[str, CheckpointKey], Document] = {}
+            values: dict[WriteRow, bytes | None] = {}
+            left = MOST_AHEAD
+            rows: list[CheckpointRow | WriteRow] = [*checkpoints, *writes]
+            for row in rows:
+                if left < 0:
+                    break
+                blob = fetch_blob(connection, self._tables, row)
+                left -= len(blob or b"")
+                if isinstance(row, CheckpointRow):
+                    documents[row.thread, row.key] = Document((row.encoding, blob))
+                else:
+                    values[row] = blob
+            return documents, values
+
+        return self._file.read(work)
 
     def sift(self, sieve: Sieve) -> None:
         """Have a sieve take in all values, in the order in which they lie in the file."""

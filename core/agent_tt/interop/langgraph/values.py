@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.database import Database, Document
+    from agent_tt.interop.langgraph.database import Database, Document, Fetched
     from agent_tt.interop.langgraph.layout import ThreadMap
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, WriteRow
     from agent_tt.interop.langgraph.tasks import Task
@@ -63,6 +63,7 @@ class Values:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._ahead: Mapping[tuple[str, CheckpointKey], Document] = {}
+        self._fetched: Fetched = ({}, {})
         self._states: Kept[Wire] = Kept(_STATES_KEPT)
         self._checkpoints: Kept[Checkpoint | Sealed] = Kept(_CHECKPOINTS_KEPT)
         self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
@@ -79,6 +80,10 @@ class Values:
             yield
         finally:
             self._ahead = {}
+
+    def fetch(self, checkpoints: Sequence[CheckpointRow], writes: Sequence[WriteRow]) -> None:
+        """Have at hand what is asked for soon, and nothing else that was fetched before."""
+        self._fetched = self._database.ahead(checkpoints, writes) if checkpoints or writes else ({}, {})
 
     def state(self, thread: ThreadMap, row: CheckpointRow) -> Wire:
         """The state that a checkpoint shows. It is shared: never change it. What cannot be read is a placeholder."""
@@ -111,7 +116,8 @@ class Values:
     def written(self, row: WriteRow) -> Wire:
         """A value that a task wrote; a placeholder if it cannot be read."""
         try:
-            (blob,) = self._database.values([row])
+            at_hand = self._fetched[1]
+            blob = at_hand[row] if row in at_hand else self._database.values([row])[0]
             return to_wire(read_value(row.encoding, blob))
         except Damaged as error:
             return placeholder(error.message)
@@ -135,8 +141,10 @@ class Values:
         outline = self._ahead.get((row.thread, row.key))
         if outline is not None:  # it may lack channels
             return open_checkpoint(outline.unpacked())
-        documents = self._database.documents
-        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(documents([row])[0].unpacked()))
+        return self._checkpoints.get((row.thread, row.key), lambda: open_checkpoint(self._document(row).unpacked()))
+
+    def _document(self, row: CheckpointRow) -> Document:
+        return self._fetched[0].get((row.thread, row.key)) or self._database.documents([row])[0]
 
     def _read_facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
         checkpoint = self._readable(row)

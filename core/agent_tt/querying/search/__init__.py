@@ -7,6 +7,7 @@
 | `query` | what is searched for |
 | `hits` | what comes out, and in which order |
 | `read` | searching by reading |
+| `newest` | searching all runs of a large database of another system, the newest first |
 | `cache` | the file that an index lies in |
 | `build`, `write` | filling it, and taking out of it |
 | `lookup`, `grams` | searching it |

@@ -11,20 +11,21 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.addresses import Address
 from agent_tt.cache_files import CacheLost, cache_path
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.build import Builder, IndexFull
 from agent_tt.querying.search.cache import Cache, can_index
 from agent_tt.querying.search.hits import Gathered, Hits
 from agent_tt.querying.search.lookup import Stretch, look_up
+from agent_tt.querying.search.newest import FIRST_SNAPSHOT_S, NEARLY_ALL, SNAPSHOT_S, Asked, Newest
 from agent_tt.querying.search.read import gather, gather_step
 from agent_tt.querying.search.recorded import RunTexts, Segment, segments
 from agent_tt.querying.search.write import forget
 from agent_tt.querying.unread import unread_in
-from agent_tt.redaction.own import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -40,20 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Finder", "forget_runs"]
 
-_FIRST_SNAPSHOT_S: Final = 0.04
-_SNAPSHOT_S: Final = 0.25
-"""Seconds until what a search has found so far is given for the first time, and between two further times."""
-
-_FEWEST_STEPS: Final = 1_000
-"""Steps that are read, of the newest runs, before a list that is full ends a search of a source that has no index."""
-
-_OF_SIFTING: Final = 0.9
-"""The share of the time that a search may take in which it is told which runs may hold what is looked for."""
-
 _NO_END: Final = float("inf")
-
-_NEARLY_ALL: Final = 0.99
-"""The share that a search says at most before it has come to its end."""
 
 
 def _never() -> bool:
@@ -62,26 +50,6 @@ def _never() -> bool:
 
 def _nobody(_share: float) -> None:
     """Nobody wants to know how far it is."""
-
-
-class _Asked(NamedTuple):
-    """One search.
-
-    Attributes:
-        query: what is searched for.
-        runs: in which runs.
-        own_only: only in what each recorded itself, without what it began with as a fork.
-        by: order of the hits.
-        limit: at most so many hits.
-        cancelled: asked now and then; the search ends when it says yes.
-    """
-
-    query: Query
-    runs: Sequence[Run]
-    own_only: bool
-    by: By
-    limit: int
-    cancelled: Callable[[], bool]
 
 
 class Finder:
@@ -246,21 +214,38 @@ class Finder:
         """
         begun = time.monotonic()
         is_timed = seconds is not None and runs is None and not self._source.capabilities.redacted
-        end = begun + (seconds or 0.0) if is_timed else _NO_END
-        wished, cancelled = cancelled, lambda: time.monotonic() >= end or wished()
-        for share in self.update(runs, cancelled=cancelled):
+        if not is_timed:
+            return self._found(query, runs, by, limit, _NO_END, progress, cancelled)
+        end = begun + (seconds or 0.0)
+        with collector_paused():  # what is kept of a large file is gone through again and again otherwise
+            hits = self._found(query, runs, by, limit, end, progress, cancelled)
+        return hits if hits.searched >= 1 or cancelled() else replace(hits, seconds=time.monotonic() - begun)
+
+    def _found(
+        self,
+        query: Query,
+        runs: Sequence[str] | None,
+        by: By,
+        limit: int,
+        end: float,
+        progress: Callable[[float], None],
+        cancelled: Callable[[], bool],
+    ) -> Hits:
+        def is_over() -> bool:
+            return time.monotonic() >= end or cancelled()
+
+        for share in self.update(runs, cancelled=is_over):
             progress(share)
         hits = Hits()
-        is_partial = (
-            self.indexes(runs) and cancelled()
-        )  # to search what is indexed takes little beside making the index
-        stopped = _never if is_partial else cancelled
-        for hits in self.searching(query, runs, by=by, limit=limit, end=end, cancelled=stopped):
+        # To search what is indexed takes little beside making the index.
+        is_partial = self.indexes(runs) and is_over()
+        until, wished = (_NO_END, _never) if is_partial else (end, cancelled)
+        for hits in self.searching(query, runs, by=by, limit=limit, end=until, cancelled=wished):
             progress(hits.searched)
-        if hits.searched < 1 and self.indexes(runs) and not cancelled():  # somebody threw the index away meanwhile
+        if hits.searched < 1 and self.indexes(runs) and not is_over():  # somebody threw the index away meanwhile
             self.uses_index = False
             return self.search(query, runs, by=by, limit=limit)
-        return hits if hits.searched >= 1 or wished() else replace(hits, seconds=time.monotonic() - begun)
+        return hits
 
     def search(
         self,
@@ -299,74 +284,24 @@ class Finder:
     ) -> Iterator[Hits]:
         """As `search`; what was found so far is given soon, and then now and again, each time as all of it together.
 
-        A search that gives something is to be taken to its end or closed: others wait for it. `end` is when it will
-        be cancelled at the latest, by `time.monotonic`.
+        A search that gives something is to be taken to its end or closed: others wait for it. It ends at `end` of
+        `time.monotonic` at the latest, however busy the machine is not before it has read a little.
         """
-        names = self._sifted(query, end, cancelled) if runs is None else None
+        names = self._source.may_hold(()) if runs is None else None
         if names is not None:
-            yield from self._read_newest(
-                _Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled), names
-            )
+            asked = Asked(query, (), own_only=True, by=by, limit=limit, cancelled=cancelled)
+            newest = Newest(self._source, asked, end)
+            yield from newest.read(names)
+            if newest.sifted is not None:
+                self._doubted = (self._source.version(), newest.sifted)
             return
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
-        asked = _Asked(query, chosen, runs is None, by, limit, cancelled)
+        is_over = lambda: time.monotonic() >= end or cancelled()  # noqa: E731  # as its neighbours are written
+        asked = Asked(query, chosen, runs is None, by, limit, is_over)
         if not (yield from self._by_index(asked)):
             yield from self._read(asked)
 
-    def _sifted(self, query: Query, end: float, cancelled: Callable[[], bool]) -> Sequence[str] | None:
-        """The ids of all runs that may hold what is searched for, the newest first; None where there is an index.
-
-        Nothing but the source tells which others there are: of those nothing has to be read, and all of them can be.
-        """
-        now = time.monotonic()
-        stop = now + (end - now) * _OF_SIFTING
-        needed = () if OWN.rules.profile else query.needed_somewhere  # its marks are any letters
-        names = self._source.may_hold(needed, lambda: time.monotonic() >= stop or cancelled())
-        if names is not None:
-            self._doubted = (self._source.version(), names)
-        return names
-
-    def _read_newest(self, asked: _Asked, names: Sequence[str]) -> Iterator[Hits]:
-        """Read the newest of some runs until all were read, the list is full, or it is cancelled."""
-        gathered = Gathered(asked.query, asked.by)
-        due = time.monotonic() + _FIRST_SNAPSHOT_S
-        steps = read = 0
-        is_cut = False
-
-        def cancelled() -> bool:
-            nonlocal is_cut
-            is_cut = is_cut or asked.cancelled()
-            return is_cut
-
-        for read, name in enumerate(names):
-            if gathered.is_full or (steps >= _FEWEST_STEPS and len(gathered) >= asked.limit):
-                yield replace(gathered.hits(asked.limit), is_complete=False, newest=read, of=len(names))
-                return
-            try:
-                run = self._source.run(name)
-                found = gather(self._source, run, read, asked.query, gathered, own_only=True, cancelled=cancelled)
-                while self._next_of(found) is not None:
-                    steps += 1
-            except RunNotFound:  # it was deleted meanwhile
-                continue
-            if is_cut:
-                break
-            if time.monotonic() >= due:
-                share = min((read + 1) / len(names), _NEARLY_ALL)
-                yield replace(gathered.hits(asked.limit, searched=share), newest=read + 1, of=len(names))
-                due = time.monotonic() + _SNAPSHOT_S
-        if is_cut:
-            share = min((read + 1) / len(names), _NEARLY_ALL)
-            yield replace(gathered.hits(asked.limit, searched=share), newest=read, of=len(names))
-        else:
-            yield gathered.hits(asked.limit)
-
-    def _next_of(self, steps: Iterator[int]) -> int | None:
-        """The next step that was read, as of one moment; None after the last one."""
-        with self._source.one_moment():
-            return next(steps, None)
-
-    def _by_index(self, asked: _Asked) -> Generator[Hits, None, bool]:
+    def _by_index(self, asked: Asked) -> Generator[Hits, None, bool]:
         """What the index has; returns whether there is one."""
         with self._reading:
             cache = self._opened()
@@ -380,8 +315,8 @@ class Finder:
                 return False
         return True
 
-    def _look_up(self, cache: Cache, asked: _Asked) -> Iterator[Hits]:
-        due = time.monotonic() + _FIRST_SNAPSHOT_S
+    def _look_up(self, cache: Cache, asked: Asked) -> Iterator[Hits]:
+        due = time.monotonic() + FIRST_SNAPSHOT_S
         gathered = Gathered(asked.query, asked.by)
         rows = cache.runs()
         stretches: list[Stretch] = []
@@ -405,9 +340,9 @@ class Finder:
         looked = 0.0
         for looked in shares:
             if time.monotonic() >= due:
-                yield gathered.hits(asked.limit, searched=min(looked, _NEARLY_ALL) * indexed)
-                due = time.monotonic() + _SNAPSHOT_S
-        yield gathered.hits(asked.limit, searched=indexed * (min(looked, _NEARLY_ALL) if asked.cancelled() else 1))
+                yield gathered.hits(asked.limit, searched=min(looked, NEARLY_ALL) * indexed)
+                due = time.monotonic() + SNAPSHOT_S
+        yield gathered.hits(asked.limit, searched=indexed * (min(looked, NEARLY_ALL) if asked.cancelled() else 1))
 
     def _forget_open(self, rows: Mapping[str, Indexed]) -> None:
         """Let go of what was read of steps that are over now."""
@@ -433,12 +368,12 @@ class Finder:
             requests += known[2]
         return requests
 
-    def _read(self, asked: _Asked) -> Iterator[Hits]:
+    def _read(self, asked: Asked) -> Iterator[Hits]:
         gathered = Gathered(asked.query, asked.by)
-        due = time.monotonic() + _FIRST_SNAPSHOT_S
+        due = time.monotonic() + FIRST_SNAPSHOT_S
         for rank, run in enumerate(asked.runs):
             if asked.cancelled():
-                yield gathered.hits(asked.limit, searched=min(rank / len(asked.runs), _NEARLY_ALL))
+                yield gathered.hits(asked.limit, searched=min(rank / len(asked.runs), NEARLY_ALL))
                 return
             try:
                 steps = gather(
@@ -447,15 +382,15 @@ class Finder:
                 for step in steps:
                     if time.monotonic() >= due:
                         share = (rank + step / max(run.steps, step, 1)) / len(asked.runs)
-                        yield gathered.hits(asked.limit, searched=min(share, _NEARLY_ALL))
-                        due = time.monotonic() + _SNAPSHOT_S
+                        yield gathered.hits(asked.limit, searched=min(share, NEARLY_ALL))
+                        due = time.monotonic() + SNAPSHOT_S
                     if gathered.is_full:
                         gathered.stop_at(step)
                         yield gathered.hits(asked.limit)
                         return
             except RunNotFound:  # it was deleted meanwhile
                 continue
-        yield gathered.hits(asked.limit, searched=_NEARLY_ALL if asked.cancelled() else 1.0)
+        yield gathered.hits(asked.limit, searched=NEARLY_ALL if asked.cancelled() else 1.0)
 
 
 def forget_runs(store: Path, run_ids: Sequence[str], *, folder: Path | None = None) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from agent_tt.codec.carried import Carried
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.texts import texts
+from agent_tt.codec.wire import VALUE, is_envelope
 from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.changes.diff import diff
@@ -329,13 +330,15 @@ def _written(path: Path) -> str:
 
 def _new_texts(before: Wire, kept: Mapping[str, int], now: Wire) -> Iterator[tuple[Path, str]]:
     """The texts of a request, without the entries and leading items that the request before it had as well."""
-    if not isinstance(now, dict):
+    if not isinstance(now, dict) or (is_envelope(now) and VALUE not in kept):
         yield from texts(now)
         return
     sizes = sizes_of(before)
     for name, value in now.items():
         known = kept.get(name, 0)
-        if name not in kept or (isinstance(value, list) and known < sizes[name]):
+        if is_envelope(now) and name != VALUE:
+            continue
+        if name != VALUE and (name not in kept or (isinstance(value, list) and known < sizes[name])):
             yield (name,), name
         if name not in kept:
             yield from texts(value, (name,))

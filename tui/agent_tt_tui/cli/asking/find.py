@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -18,6 +19,7 @@ from agent_tt_tui.text import cut_start, fit, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from agent_tt.protocols import RunSource
     from agent_tt.querying.search.hits import By, Hit, Hits
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 _FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
 _UNKNOWN: Final = 2
-_SECONDS: Final = 7.0
+_SECONDS: Final = 6.5
 """How long a search of all runs of another program's file takes at most, where nothing else is said."""
 _MOST_UNREAD: Final = 3
 _MOST_NAMED: Final = 100
@@ -82,13 +84,16 @@ def command(
     agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
     agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
     --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
-            with searched: 0.43 where it was ended before its end, and seconds: 7.0 where --seconds did that; with
+            with searched: 0.43 where it was ended before its end, and seconds: 6.5 where --seconds did that; with
             newest: 250, of: 9000 where only so many of the runs that may hold it were looked at;
             with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}; where nothing was found, also
             {unread: ["step 3 cannot be read whole"]} of what could not be looked at
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    import time
+
     from agent_tt.querying.search.query import parse
 
+    end = time.monotonic() + (seconds or float("inf"))
     if where is not None:
         asked = [*words, *more_runs]
         if len(asked) != 1 or in_all:
@@ -96,9 +101,9 @@ def command(
         return _find_steps(options, asked[0], where)
     runs, text = _runs_and_text(words, more_runs, in_all=in_all)
     query = parse(text, regex=regex, fields=fields)
-    with options.source(*runs or ()) as source:
+    with options.source(*runs or ()) as source, _unhindered(source, end):
         ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
-        found, unread = _search(options, source, query, ids, by, limit, seconds or None)
+        found, unread = _search(options, source, query, ids, by, limit, end)
         if options.as_json:
             hits = [hit_shape(hit) for hit in found.hits]
             write_json(
@@ -118,6 +123,14 @@ def command(
     if found.searched < 1 and (found.seconds is None or not found.hits):
         return INTERRUPTED if found.seconds is None else _UNKNOWN
     return 0 if found.hits else 1
+
+
+def _unhindered(source: RunSource, end: float) -> AbstractContextManager[None]:
+    """Leave the collector of cycles off for a search that ends soon: with a large file it would take a third of it."""
+    from agent_tt.codec.collector import collector_paused
+
+    is_short = end < float("inf") and not source.capabilities.redacted
+    return collector_paused() if is_short else nullcontext()
 
 
 def _names(source: RunSource, runs: set[str]) -> dict[str, str]:
@@ -148,7 +161,7 @@ def _search(
     runs: Sequence[str] | None,
     by: By,
     limit: int,
-    seconds: float | None,
+    end: float,
 ) -> tuple[Hits, tuple[str, ...]]:
     """Search, until Ctrl-C at most; also say what could not be looked at, where nothing was found in all there is."""
     import time
@@ -156,7 +169,7 @@ def _search(
 
     from agent_tt.querying.search.finder import Finder
 
-    begun = time.monotonic()
+    left = max(0.0, end - time.monotonic())
     with (
         closing(Finder(source)) as finder,
         counter("searching, in percent", show=not options.as_json) as report,
@@ -167,14 +180,14 @@ def _search(
             runs,
             by=by,
             limit=limit,
-            seconds=seconds,
+            seconds=None if left == float("inf") else left,
             progress=lambda share: report(int(share * _SHARES), _SHARES),
             cancelled=is_stopped,
         )
         if found.hits or found.searched < 1:
             return found, ()
-        is_timed = seconds is not None and runs is None and not source.capabilities.redacted
-        end = max(begun + (seconds or 0), time.monotonic() + 1) if is_timed else float("inf")
+        is_timed = runs is None and not source.capabilities.redacted
+        end = max(end, time.monotonic() + 1) if is_timed else float("inf")
         unread = finder.unread(runs, cancelled=lambda: time.monotonic() >= end or is_stopped())
         is_one = runs is not None and len(runs) == 1
         return found, tuple(words if is_one else f"{run.name}: {words}" for run, words in unread)
