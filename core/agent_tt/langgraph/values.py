@@ -119,7 +119,7 @@ class Values:
                     if not all(isinstance(item, BaseMessage) for item in new):
                         return None
                     form = Form.of(new)  # first: what changes meanwhile is then seen to have changed the next time
-                    chunk = Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
+                    chunk = Chunk(new, form, [self._of_message(serde.dumps_typed(item)) for item in new])
                     self._known.put(id(new[0]), chunk, len(form.fields))
                 at += len(chunk.messages)
                 if found and len(found[-1].messages) + len(chunk.messages) <= _CHUNK:
@@ -130,6 +130,16 @@ class Values:
         except (TypeError, AttributeError):
             return None
         return list(chain.from_iterable([chunk.wires for chunk in found]))
+
+    def _of_message(self, typed: Typed) -> Wire:
+        """What is kept of a message; nearly all hold nothing but plain data."""
+        encoding, blob = typed
+        value = read_value(encoding, blob) if encoding == "msgpack" else None
+        if isinstance(value, Extension) and value.code == _CODES["pydantic"] and packed(value) == blob:
+            wire = _message(value.data)
+            if wire is not None:
+                return wire
+        return self.to_wire(typed)[0]
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
         """The value that was kept as `wire`, the caller's own.
@@ -259,11 +269,6 @@ class Values:
         key = (extension.code, extension.data)
         wire = self._wires.get(key)
         if wire is None:
-            wire = _message(extension.data) if extension.code == _CODES["pydantic"] else None
-            if wire is not None:
-                self._extensions.put(marshal.dumps(wire, 2), extension, len(extension.data))  # it is asked for at once
-                self._wires.put(key, wire, len(extension.data))
-                return wire
             if extension.code == _CODES["snapshot"]:
                 wire = made(_SNAPSHOT, [self._wire(unpack_extension(extension), 0)], {})
             else:
