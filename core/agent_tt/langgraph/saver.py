@@ -211,7 +211,7 @@ class Checkpointer(AsyncMethods):
                 for name, rows in written.items()
             }
 
-    def _given_writes(self, channel: str, rows: Sequence[tuple[str, Wire]]) -> list[tuple[str, str, Any]]:
+    def _given_writes(self, channel: str, rows: Sequence[tuple[str, Wire]]) -> Sequence[tuple[str, str, Any]]:
         values = self._values.given_each(self.serde, [wire for _, wire in rows])
         return [(task, channel, value) for (task, _), value in zip(rows, values, strict=True)]
 

@@ -401,7 +401,7 @@ def _message(data: bytes) -> Wire:
         return None
     if ":" in module or not _is_plain(fields, _DEEPEST - 1) or packed(content) != data:
         return None
-    names: list[Wire] = [*sorted(fields)]
+    names: list[Wire] = [*sorted(content[2])]
     return {TYPE: "pydantic", "class": f"{module}:{name}", "set": names, "extra": None, "private": None, VALUE: fields}
 
 
