@@ -197,9 +197,7 @@ class Checkpointer(AsyncMethods):
                 for write in reversed(read.writes(entry)):
                     if write.channel in missing:
                         written[write.channel].append((write.task, write.value))
-                if not missing.isdisjoint(read.channels(entry)):
-                    values, _ = shown.joined(read(entry).state)
-                    seeds |= {name: self._given(values[name]) for name in missing if name in values}
+                seeds |= {name: self._given(read.value(entry, name)) for name in missing & read.channels(entry)}
             return {
                 name: cast(
                     "DeltaChannelHistory",
