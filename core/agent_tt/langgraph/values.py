@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
+from agent_tt.codec.plain import is_own_wire, is_plain_dict, is_plain_scalar, is_tree_of_json_types
 from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope, is_int64
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
@@ -53,6 +53,8 @@ _CHUNK: Final = 64
 """Messages that are looked at together, at most."""
 _TOGETHER: Final = (64, 8, 1)
 """How many messages are copied together: a list grows at its end, so that most of them are where they were."""
+_FEW: Final = 2048
+"""Bytes up to which a value has so few parts that it is quickest to look at each of them."""
 _MOST_SHOWN: Final = 400
 _CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5, "snapshot": 7}
 _MODULE: Final = "langchain_core.messages."
@@ -357,14 +359,18 @@ def _plain_copy(value: object) -> Wire:
     if type(value) is not dict and type(value) is not list:
         return None
     try:
-        copy = ormsgpack.unpackb(ormsgpack.packb(value, option=EXACT))
+        blob = ormsgpack.packb(value, option=EXACT)
     except TypeError:
         return None
-    return copy if _is_plain(copy, _DEEPEST - 1) else None
+    copy = ormsgpack.unpackb(blob)
+    if len(blob) <= _FEW:
+        return copy if _is_plain(copy, _DEEPEST - 1) else None
+    is_plain = is_tree_of_json_types(copy, most=len(blob)) and is_own_wire(copy, deepest=_DEEPEST - 1)
+    return copy if is_plain else None
 
 
 def _is_plain(value: dict[str, object] | list[object], deepest: int) -> TypeGuard[Wire]:
-    """Whether what was unpacked, with texts for all keys, is its own wire value."""
+    """Whether what was unpacked, with texts for all keys, is its own wire value; for few parts the fastest way."""
     if type(value) is dict and (TYPE in value or VALUE in value):
         return False
     for item in value.values() if type(value) is dict else value:
