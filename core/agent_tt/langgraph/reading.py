@@ -54,10 +54,12 @@ class Remembered:
     Attributes:
         channels: the names of the channels that each has a value of.
         writes: what tasks wrote on top of it, every value given; to be forgotten where that changes.
+        values: those of channels that were asked for by name.
     """
 
     channels: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
     writes: Memory[tuple[int, int], list[Write]] = field(default_factory=Memory)
+    values: Memory[tuple[int, int, str], tuple[Wire]] = field(default_factory=Memory)
 
 
 class Reader:
@@ -90,6 +92,20 @@ class Reader:
         if known is None:
             known = self._thread.read.channels[key] = frozenset(shown.joined(self._state(entry, entry.step))[0])
         return known
+
+    def value(self, entry: Entry, channel: str) -> Wire:
+        """The value of a channel that a checkpoint has. Never change it.
+
+        Raises:
+            Damaged: it cannot be read.
+        """
+        key = entry.run, entry.step, channel
+        known = self._thread.read.values.get(key)
+        if known is None:
+            raw = orjson.dumps(shown.joined(self._state(entry, entry.step))[0][channel])
+            known = (orjson.loads(raw),)
+            self._thread.read.values.put(key, known, len(raw))
+        return known[0]
 
     def writes(self, entry: Entry) -> list[Write]:
         """What tasks wrote on top of a checkpoint, in the order in which LangGraph applies it. Never change it.

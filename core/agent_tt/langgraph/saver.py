@@ -197,9 +197,7 @@ class Checkpointer(AsyncMethods):
                 for write in reversed(read.writes(entry)):
                     if write.channel in missing:
                         written[write.channel].append((write.task, write.value))
-                if not missing.isdisjoint(read.channels(entry)):
-                    values, _ = shown.joined(read(entry).state)
-                    seeds |= {name: self._given(values[name]) for name in missing if name in values}
+                seeds |= {name: self._given(read.value(entry, name)) for name in missing & read.channels(entry)}
             return {
                 name: cast(
                     "DeltaChannelHistory",
@@ -211,7 +209,7 @@ class Checkpointer(AsyncMethods):
                 for name, rows in written.items()
             }
 
-    def _given_writes(self, channel: str, rows: Sequence[tuple[str, Wire]]) -> list[tuple[str, str, Any]]:
+    def _given_writes(self, channel: str, rows: Sequence[tuple[str, Wire]]) -> Sequence[tuple[str, str, Any]]:
         values = self._values.given_each(self.serde, [wire for _, wire in rows])
         return [(task, channel, value) for (task, _), value in zip(rows, values, strict=True)]
 

@@ -264,7 +264,10 @@ class Thread:
 
     def _count_again(self, entry: Entry) -> None:
         """Count tokens of writes that came after the checkpoint that they led to, as LangGraph's threads may do."""
-        given = [] if self._is_last(entry) else self.reader().writes(entry)
+        try:
+            given = [] if self._is_last(entry) else self.reader().writes(entry)
+        except Damaged:  # what cannot be read is not counted; the writes themselves are kept all the same
+            return
         for after in self.entries[entry.namespace].values() if not self._is_last(entry) else ():
             if after.parent == entry.id and after.run == entry.run and self._is_made(after):
                 self._writer(after.run).change_tokens(after.step, *shown.tokens(self._own_writes(given)))

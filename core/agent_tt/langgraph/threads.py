@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.langgraph.thread import Thread
@@ -22,8 +21,12 @@ __all__ = ["KEPT", "Threads"]
 
 KEPT: Final = 64
 """Threads of which this process remembers where their checkpoints lie."""
-_MOMENT_S: Final = 50e-6
-"""Less than a commit takes that is forced to the disk."""
+_MOMENT_S: Final = 2e-3
+"""As long as LangGraph takes to put a checkpoint after the last task, and about as long as a commit."""
+_SELDOM: Final = 31
+"""How often, at most, nobody is waited for after nobody came: once, then three times, seven, fifteen."""
+_MOST_ALONE: Final = 4096
+"""Threads of which that is remembered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,12 +38,14 @@ class _Asked:
         checkpoint: the checkpoint that it is, or that it is on top of; ids grow with time.
         is_done: whether it is in the file.
         is_alone: whether a transaction failed that it was a part of.
+        is_open: held until one of these is so.
     """
 
     write: Callable[[Thread], None]
     checkpoint: str
     is_done: bool = False
     is_alone: bool = False
+    is_open: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Threads:
@@ -57,6 +62,7 @@ class Threads:
         self._known: OrderedDict[str, Thread] = OrderedDict()
         self._gate = threading.Lock()
         self._asked: dict[str, list[_Asked]] = {}
+        self._alone: dict[str, tuple[int, int]] = {}
 
     @contextmanager
     def use(self, thread_id: str, *, to_write: bool = False) -> Iterator[Thread]:
@@ -95,19 +101,39 @@ class Threads:
             write: writes to it, each time as if for the first time: where one fails, each is done by itself.
             checkpoint: the checkpoint that it is, or that it is on top of. What is written together is written in the
                 order of these, whichever of LangGraph's threads was first.
-            gather: whether to wait a moment for more.
+            gather: whether to wait a moment for somebody who writes more, and this with it; not where nobody came the
+                last time, as when LangGraph itself waits for what tasks wrote before it puts a checkpoint.
         """
         asked = _Asked(write, checkpoint)
+        asked.is_open.acquire()
         with self._gate:
             self._asked.setdefault(thread_id, []).append(asked)
-        if gather:
-            time.sleep(_MOMENT_S)  # the interpreter's lock is free meanwhile: who is about to ask can go on
+        if gather and self._is_written_by_another(thread_id, asked):
+            return
         with self.use(thread_id, to_write=True) as thread:
             if not (asked.is_done or asked.is_alone):
                 self._write_together(thread, asked)
             if not asked.is_done:
                 with thread.whole():
                     write(thread)
+
+    def _is_written_by_another(self, thread_id: str, asked: _Asked) -> bool:
+        """Wait a moment for somebody who writes it, where that happens in the thread, and until it is in the file."""
+        left, times = self._alone.pop(thread_id, (0, 0))
+        if left:
+            self._alone[thread_id] = left - 1, times
+            return False
+        is_over = asked.is_open.acquire(timeout=_MOMENT_S)
+        if not is_over:
+            with self._gate:
+                is_taken = asked not in self._asked.get(thread_id, ())
+            is_over = is_taken and asked.is_open.acquire()
+        if not is_over:
+            if len(self._alone) > _MOST_ALONE:
+                self._alone.clear()
+            times = min(2 * times + 1, _SELDOM)
+            self._alone[thread_id] = times, times
+        return asked.is_done
 
     def _write_together(self, thread: Thread, own: _Asked) -> None:
         """Write what is asked for until nothing more is; where one of several fails, nothing is written."""
@@ -127,6 +153,9 @@ class Threads:
         else:
             for asked in taken:
                 asked.is_done = True
+        finally:
+            for asked in taken:
+                asked.is_open.release()
 
     def _take(self, thread_id: str) -> list[_Asked]:
         with self._gate:

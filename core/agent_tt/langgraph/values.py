@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
+from agent_tt.codec.plain import is_own_wire, is_plain_dict, is_plain_scalar, is_tree_of_json_types
 from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope, is_int64
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
@@ -53,6 +53,8 @@ _CHUNK: Final = 64
 """Messages that are looked at together, at most."""
 _TOGETHER: Final = (64, 8, 1)
 """How many messages are copied together: a list grows at its end, so that most of them are where they were."""
+_FEW: Final = 2048
+"""Bytes up to which a value has so few parts that it is quickest to look at each of them."""
 _MOST_SHOWN: Final = 400
 _CODES: Final = {"method": 3, "many": 1, "one": 0, "keywords": 2, "pydantic": 5, "snapshot": 7}
 _MODULE: Final = "langchain_core.messages."
@@ -119,7 +121,7 @@ class Values:
                     if not all(isinstance(item, BaseMessage) for item in new):
                         return None
                     form = Form.of(new)  # first: what changes meanwhile is then seen to have changed the next time
-                    chunk = Chunk(new, form, [self.to_wire(serde.dumps_typed(item))[0] for item in new])
+                    chunk = Chunk(new, form, [self._of_message(serde.dumps_typed(item)) for item in new])
                     self._known.put(id(new[0]), chunk, len(form.fields))
                 at += len(chunk.messages)
                 if found and len(found[-1].messages) + len(chunk.messages) <= _CHUNK:
@@ -130,6 +132,16 @@ class Values:
         except (TypeError, AttributeError):
             return None
         return list(chain.from_iterable([chunk.wires for chunk in found]))
+
+    def _of_message(self, typed: Typed) -> Wire:
+        """What is kept of a message; nearly all hold nothing but plain data."""
+        encoding, blob = typed
+        value = read_value(encoding, blob) if encoding == "msgpack" else None
+        if isinstance(value, Extension) and value.code == _CODES["pydantic"] and packed(value) == blob:
+            wire = _message(value.data)
+            if wire is not None:
+                return wire
+        return self.to_wire(typed)[0]
 
     def given(self, serde: SerializerProtocol, wire: Wire) -> object:
         """The value that was kept as `wire`, the caller's own.
@@ -259,11 +271,6 @@ class Values:
         key = (extension.code, extension.data)
         wire = self._wires.get(key)
         if wire is None:
-            wire = _message(extension.data) if extension.code == _CODES["pydantic"] else None
-            if wire is not None:
-                self._extensions.put(marshal.dumps(wire, 2), extension, len(extension.data))  # it is asked for at once
-                self._wires.put(key, wire, len(extension.data))
-                return wire
             if extension.code == _CODES["snapshot"]:
                 wire = made(_SNAPSHOT, [self._wire(unpack_extension(extension), 0)], {})
             else:
@@ -352,14 +359,18 @@ def _plain_copy(value: object) -> Wire:
     if type(value) is not dict and type(value) is not list:
         return None
     try:
-        copy = ormsgpack.unpackb(ormsgpack.packb(value, option=EXACT))
+        blob = ormsgpack.packb(value, option=EXACT)
     except TypeError:
         return None
-    return copy if _is_plain(copy, _DEEPEST - 1) else None
+    copy = ormsgpack.unpackb(blob)
+    if len(blob) <= _FEW:
+        return copy if _is_plain(copy, _DEEPEST - 1) else None
+    is_plain = is_tree_of_json_types(copy, most=len(blob)) and is_own_wire(copy, deepest=_DEEPEST - 1)
+    return copy if is_plain else None
 
 
 def _is_plain(value: dict[str, object] | list[object], deepest: int) -> TypeGuard[Wire]:
-    """Whether what was unpacked, with texts for all keys, is its own wire value."""
+    """Whether what was unpacked, with texts for all keys, is its own wire value; for few parts the fastest way."""
     if type(value) is dict and (TYPE in value or VALUE in value):
         return False
     for item in value.values() if type(value) is dict else value:
@@ -396,7 +407,7 @@ def _message(data: bytes) -> Wire:
         return None
     if ":" in module or not _is_plain(fields, _DEEPEST - 1) or packed(content) != data:
         return None
-    names: list[Wire] = [*sorted(fields)]
+    names: list[Wire] = [*sorted(content[2])]
     return {TYPE: "pydantic", "class": f"{module}:{name}", "set": names, "extra": None, "private": None, VALUE: fields}
 
 

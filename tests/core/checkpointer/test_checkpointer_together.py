@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent_tt.langgraph import threads as module
 from agent_tt.langgraph.entries import Saved
 from agent_tt.langgraph.threads import Threads
 from agent_tt.langgraph.writes import Write
@@ -123,3 +124,45 @@ def test_threads_of_a_program_write_one_thread_at_once(tmp_path: Path):
             list(pool.map(write, range(8)))
         assert kept(threads) == {"1": [*range(8)] * 8}
         assert threads.store.verify() == []
+
+
+def test_what_a_task_wrote_waits_for_the_checkpoint_and_is_one_commit_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, "_MOMENT_S", 600)
+    with closing(Threads(open_threads(tmp_path / "runs.db"))) as threads, ThreadPoolExecutor(1) as pool:
+        threads.write("t", checkpoint("1"), checkpoint="1")
+        before = threads.store.version()
+        for name, after in (("1", "2"), ("2", "3")):
+            waiting = pool.submit(threads.write, "t", written(name, "what it wrote"), checkpoint=name, gather=True)
+            while not threads._asked.get("t"):
+                time.sleep(0)
+            threads.write("t", checkpoint(after, name), checkpoint=after)
+            assert waiting.result() is None
+        assert threads.store.version() == before + 2
+        assert kept(threads) == {"1": ["what it wrote"], "2": ["what it wrote"], "3": []}
+
+
+def test_where_nobody_came_the_next_one_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with closing(Threads(open_threads(tmp_path / "runs.db"))) as threads:
+        threads.write("t", checkpoint("1"), checkpoint="1")
+        for at, skipped in enumerate((1, 3, 7)):
+            monkeypatch.setattr(module, "_MOMENT_S", 1e-3)
+            threads.write("t", written("1", at, f"a {at}"), checkpoint="1", gather=True)
+            monkeypatch.setattr(module, "_MOMENT_S", 600)
+            for number in range(skipped):
+                threads.write("t", written("1", at, f"b {at}", number), checkpoint="1", gather=True)
+        assert sorted(kept(threads)["1"]) == [0] * 2 + [1] * 4 + [2] * 8
+
+
+def test_what_waits_for_one_that_fails_is_written_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "_MOMENT_S", 600)
+    with closing(Threads(open_threads(tmp_path / "runs.db"))) as threads, ThreadPoolExecutor(1) as pool:
+        threads.write("t", checkpoint("1"), checkpoint="1")
+        waiting = pool.submit(threads.write, "t", written("1", "it"), checkpoint="1", gather=True)
+        while not threads._asked.get("t"):
+            time.sleep(0)
+        with pytest.raises(ValueError, match="this one"):
+            threads.write("t", failing, checkpoint="2")
+        assert waiting.result() is None
+        assert kept(threads) == {"1": ["it"]}

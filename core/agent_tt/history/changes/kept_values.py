@@ -81,7 +81,7 @@ class KeptValues:
         for path, born in self._births.known().items():
             found: Wire = root
             for step in path:
-                found = found[step]  # type: ignore[index,call-overload]  # such a list is reached through dicts alone
+                found = found[step]  # type: ignore[index]  # such a list is reached through dicts alone
             if path and isinstance(found, list) and (len(found) > RUN or len(tlv(found)) >= LARGE_TEXT):
                 skeleton.references.append([list(path), "a", born])
                 root = _without(root, path)
@@ -92,4 +92,4 @@ def _without(wire: Wire, path: Path) -> Wire:
     """A value with null at a place in its dicts; everything else is shared with it."""
     if not path:
         return None
-    return {**wire, path[0]: _without(wire[path[0]], path[1:])}  # type: ignore[dict-item,index,call-overload]  # dicts
+    return {**wire, path[0]: _without(wire[path[0]], path[1:])}  # type: ignore[dict-item,index]  # dicts

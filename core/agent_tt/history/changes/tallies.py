@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from agent_tt.codec.carried import leading
+from agent_tt.codec.tlv import tlv
 from agent_tt.history.changes.diff import same
 from agent_tt.history.digest import (
     entry_token,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DictTally", "ListTally", "Tally", "retallied", "token_of"]
 
+_SMALL: Final = 1024
+"""Bytes up to which a container is hashed anew: keeping account of it takes longer."""
 _MISSING: Final = object()
 
 
@@ -127,7 +130,7 @@ def retallied(tally: Tally | None, old: Wire | object, new: Wire) -> Tally | Non
         old: the value before; nothing in it was changed since it was tallied.
         new: the value now.
     """
-    if not isinstance(new, dict | list) or is_hashed_whole(new):
+    if not isinstance(new, dict | list) or is_hashed_whole(new) or (tally is None and len(tlv(new)) <= _SMALL):
         return None
     if isinstance(new, dict):
         if not isinstance(tally, DictTally) or not isinstance(old, dict):

@@ -336,6 +336,9 @@ class _LockedTransaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         database = self._database
+        if self._tx is None and error is None:
+            database.lock.release()
+            return
         try:
             with database.translated:
                 if self._tx is not None:
