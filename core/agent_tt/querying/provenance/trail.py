@@ -32,6 +32,7 @@ from agent_tt.querying.provenance.origins import (
     weight,
 )
 from agent_tt.querying.provenance.searching import MOST_OTHERS, Origin, Search, place_of
+from agent_tt.querying.provenance.summaries import summary_link
 from agent_tt.querying.provenance.writes import first_place
 
 if TYPE_CHECKING:
@@ -247,6 +248,9 @@ class _Walk:
         where, why = format_path(read.path), f"it read {format_path(read.path)}, {read.why}"
         if held is not None:
             return Link("input", held.step, held.call, held.name, held.path, held.value, why, read.shared)
+        if read.is_person and (told := summary_link(self._source, self._run_id, self._search, read, call)) is not None:
+            summary, self.ends = told
+            return summary
         if read.is_person:
             self.ends = "a message of the user says it"
             why = f"a message of the user says it, {read.why}"
