@@ -6,17 +6,20 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.memory_store import Did, MemorySource
 from tests.core.querying.compacted_session import RULE, write_session
 
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import UsageError
 from agent_tt.querying.provenance.blaming import blame_value
+from agent_tt.querying.provenance.model_reading import places_in_common, places_read
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.protocols import RunSource
 
 ANSWER = "messages[-1].content[0].text"
@@ -64,3 +67,28 @@ def test_two_sessions_of_one_task_part_where_one_looked_again(session: RunSource
     with closing(open_source(write_session(tmp_path / "two.jsonl", reads_again=False))) as other:
         found = compare_runs(session, session.run("one"), other, other.run("two"))
     assert found.diverged_at == 5
+
+
+def test_what_a_request_does_not_show_has_the_results_before_it_as_candidates() -> None:
+    answer = "Under an overcast sky it has 59 degrees."
+    asked: Wire = {"messages": [{"role": "user", "content": "Well?"}]}
+    source = MemorySource()
+    source.add(
+        "run",
+        [
+            Did("look", tool="weather", args={"at": "Berlin"}, result="59 degrees, overcast sky", state={"said": ""}),
+            Did("say", asked=asked, answer={"role": "assistant", "content": answer}, state={"said": answer}),
+        ],
+    )
+    trail = blame_value(source, "run", "said", 2).trail
+    last = trail.links[-1]
+    assert (last.kind, [(other.step, other.name) for other in last.others]) == ("candidates", [(1, "weather")])
+    assert "does not say" in trail.ends
+
+
+def test_a_version_that_stands_in_the_request_is_not_called_the_model_s_own() -> None:
+    args: Wire = {"messages": [{"role": "user", "content": "now at 15.5.2"}]}
+    places, _ = places_in_common(args, "Next 15.5.2")
+    assert [read.shared for read in places] == ["15.5.2"]
+    (read,) = places_read({"messages": [{"role": "user", "content": "It is AB CD EF now"}]}, "AB CD EF")
+    assert read.why == "it holds just these words"

@@ -1,14 +1,16 @@
-"""What a compaction left in place of a conversation, as the place that an answer was taken from."""
+"""Where an answer may be from that its request does not show: a summary's sources, and results of no message."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.paths import format_path
 from agent_tt.model.kinds import COMPACTION
 from agent_tt.querying.places import text_path
-from agent_tt.querying.provenance.links import Link
+from agent_tt.querying.provenance.links import Link, Source
+from agent_tt.querying.provenance.model_reading import places_read
 from agent_tt.querying.provenance.origins import leaves
-from agent_tt.querying.provenance.searching import MOST_OTHERS
+from agent_tt.querying.provenance.searching import MOST_OTHERS, MOST_STEPS_BACK
 
 if TYPE_CHECKING:
     from agent_tt.model import Call
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.provenance.model_reading import Read
     from agent_tt.querying.provenance.searching import Search
 
-__all__ = ["summary_link"]
+__all__ = ["results_link", "summary_link"]
 
 
 def summary_link(source: RunSource, run_id: str, search: Search, read: Read, call: Call) -> tuple[Link, str] | None:
@@ -39,3 +41,25 @@ def summary_link(source: RunSource, run_id: str, search: Search, read: Read, cal
         where = text_path(source, run_id, step.number, place)
         return Link("request", step.number, None, step.name, where, read.value, why, read.shared, others), ends
     return None
+
+
+def results_link(search: Search, call: Call, text: str) -> tuple[Link, str] | None:
+    """Give the results before a model's answer that have what it says, where its request shows none of them; and why.
+
+    Traces often say less of a request than the model was shown.
+    """
+    before = [
+        each
+        for number in range(call.step, max(0, call.step - MOST_STEPS_BACK), -1)
+        for each in reversed(search.of_step(number))
+        if each.kind == "tool" and each.status == "ok" and (each.step, each.number) < (call.step, call.number)
+    ]
+    reads = places_read([each.result for each in before], text)
+    if not reads:
+        return None
+    found = [(before[int(read.path[0])], format_path(read.path[1:]), read) for read in reads]
+    others = tuple(Source(each.step, each.number, each.name, path) for each, path, _ in found)[:MOST_OTHERS]
+    shared = ", ".join(dict.fromkeys(read.shared for *_, read in found[:MOST_OTHERS]))
+    why = f"its request, as it is recorded, shows none of it; these results before it have {shared}"
+    ends = "that they came before it does not say that it was shown them"
+    return Link("candidates", call.step, call.number, call.name, "", text, why, others=others), ends

@@ -32,7 +32,7 @@ from agent_tt.querying.provenance.origins import (
     weight,
 )
 from agent_tt.querying.provenance.searching import MOST_OTHERS, Origin, Search, place_of
-from agent_tt.querying.provenance.summaries import summary_link
+from agent_tt.querying.provenance.summaries import results_link, summary_link
 from agent_tt.querying.provenance.writes import first_place
 
 if TYPE_CHECKING:
@@ -261,6 +261,9 @@ class _Walk:
     def _something_read(self, call: Call, text: str) -> Link | None:
         """What an answer has in common with its request where that is too little to say that it came from there."""
         places, is_all = places_in_common(call.args, text)
+        if not places and (told := results_link(self._search, call, text)) is not None:
+            results, self.ends = told
+            return results
         if not places:
             self.ends = "the model's own words: nothing that it read has them"
             if not is_all:
