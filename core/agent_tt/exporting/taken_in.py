@@ -52,6 +52,9 @@ def as_store(source: RunSource, runs: Sequence[Run], remarks: list[str]) -> Iter
             found = []
             for run in runs:
                 copy = _copy_of(reader, run, store, copies[run.origin.get("thread", run.id)].run)
+                if not copy.origin and run.origin:  # threads of LangGraph are kept as their own checkpointer does
+                    said = ", ".join(part for part in (run.origin.get("system"), reader.path.name) if part)
+                    store.set_metadata(copy.id, {"origin": said})
                 _take_marks(marked, reader, run, store, copy, remarks)
                 found.append(store.run(copy.id))
             yield store, found

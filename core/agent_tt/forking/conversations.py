@@ -80,7 +80,7 @@ def as_conversation(source: RunSource, run: Run, request: ForkRequest) -> ForkRe
     tools, said = _offered(source, run)
     told = {"provider": provider, "model": model, "address": address, "tools": tools, "tools_from": said}
     policy = configured_policy() if request.policy is None else request.policy
-    no_code = Rule("recorded", otherwise="deny", source="default")  # nothing can run: see `check_answered`
+    no_code = Rule("recorded", otherwise="deny", source="default")  # nothing can run: see `boundary_with`
     return replace(
         request,
         agent=_AGENT,
@@ -155,7 +155,7 @@ def conversation_of(request: ForkRequest, state: Wire) -> tuple[Wire, tuple[str,
     turns = None if at is None else state if not at else mapping(state).get(str(at[0]))
     if not isinstance(turns, list):
         raise UsageError("the state holds no conversation that a model could go on with", hint="fork another step")
-    turns = [plain for turn in turns for plain in (plain_turns(turn) if is_envelope(turn) else [turn])]
+    turns = [plain for turn in turns for plain in (is_envelope(turn) and plain_turns(turn)) or [turn]]
     fields = {key: value for key, value in mapping(state).items() if not any(envelopes(value))}
     odd = sorted(mapping(state).keys() - fields.keys() - {*map(str, at or ())})
     provider, _, model = request.continue_with.partition(":")

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 __all__ = [
     "ACTING",
+    "COMPACTION",
     "LIMIT_REACHED",
     "OWN_DOING",
     "STOPPED_BY_LIMIT",
@@ -43,6 +44,9 @@ OWN_DOING: Final[frozenset[CallKind]] = frozenset({"http", "subprocess", "socket
 
 LANGGRAPH_KEY: Final = "__langgraph__"
 """The key of a state under which LangGraph's checkpointer keeps what only LangGraph uses, such as versions."""
+
+COMPACTION: Final = "compaction"
+"""The name of a step that put another conversation, often a summary, in the place of the one so far."""
 
 LIMIT_REACHED: Final = "agent_tt.intercepting.limits:LimitReached"
 """The class of the error of a run that came to one of its limits."""

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["blame", "find", "find_steps"]
 
 
-def blame(run: str, path: str, step: int | str | None = None, *, store: str | Path | None = None) -> Blame:
+def blame(
+    run: str,
+    path: str,
+    step: int | str | None = None,
+    *,
+    words: str | None = None,
+    store: str | Path | None = None,
+) -> Blame:
     """Say who wrote a value, and what caused it.
 
     ```python
@@ -49,6 +56,7 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
         run: the run: its id, name, unique id prefix, or `latest`.
         path: the value in the state: `messages[3].content`, `messages[-1]`, `plan["odd key"]`.
         step: the checkpoint in which it is: a number, `~1`, `@error`; the last one when not given.
+        words: of a text, the part of it that is asked about, as a sentence of an answer; all of it when not given.
         store: the store that holds the run; else the one that this project uses.
 
     Returns:
@@ -78,7 +86,7 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
     with closing(open_source(resolve_store_path(store))) as source:
         found = source.run(run)
         number = source.step_count(found.id) if step is None else source.step_number(found, str(step))
-        return blame_value(source, found.id, path, number)
+        return blame_value(source, found.id, path, number, words=words)
 
 
 def find(

@@ -10,7 +10,7 @@ import sys
 import zipfile
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +20,7 @@ from tests.core.golden.desk import AGENT
 from tests.core.store.recordings import begin, call, chat, fork, new_store, step
 from tests.core.strategies import values
 from tests.fresh_source import write_source
+from tests.tui.graph_thread import desk_thread
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, Untrusted, UsageError
@@ -31,6 +32,7 @@ from agent_tt.golden.run_rules import Ends
 from agent_tt.golden.saving import save_golden
 from agent_tt.interop.bundle.source import BundleSource, import_bundle, unpack_project
 from agent_tt.model import AgentCode, NewRun, NewStep
+from agent_tt.model.kinds import LANGGRAPH_KEY
 from agent_tt.protocols import MarkedRuns
 from agent_tt.rerunning.replay import run_replay
 from agent_tt.sources import open_source
@@ -294,3 +296,16 @@ def test_code_that_cannot_be_handed_on_is_refused(tmp_path: Path, monkeypatch: p
         path = bundled(store, tmp_path, "desk", name="y.att")
     with closing(BundleSource(path)) as source, pytest.raises(UsageError, match="no code"):
         unpack_project(source, source.run("desk"), tmp_path)
+
+
+def test_a_thread_of_langgraph_is_bundled_and_names_where_it_is_from(tmp_path: Path) -> None:
+    with closing(open_source(desk_thread(tmp_path))) as source:
+        run = source.run("desk")
+        path = bundled(RedactedRuns(source), tmp_path, "desk")
+        states = [source.state("desk", step) for step in range(1, run.steps + 1)]
+    with closing(open_source(path)) as opened:
+        (copy,) = opened.runs()
+        assert copy.metadata["origin"] == "LangGraph, checkpoints.db"
+        kept: list[Any] = [opened.state(copy.id, step) for step in range(1, copy.steps + 1)]
+        assert [{key: value for key, value in each.items() if key != LANGGRAPH_KEY} for each in kept] == states
+        assert not opened.verify(copy.id)

@@ -12,6 +12,7 @@ import pytest
 from tests.core.forking.conversation_models import CALL, SECRET, TOKENS, WORDS, Served, models
 
 from agent_tt.errors import ReadOnlySource, UsageError
+from agent_tt.forking.conversations import conversation_of
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policy.policies import ToolPolicy, read_rule
 from agent_tt.forking.request import ForkRequest
@@ -224,3 +225,19 @@ def test_the_forked_conversation_is_compared_and_its_new_words_are_found(file: P
     assert state["messages"][-1]["content"] == "So it is."
     assert len(state["messages"]) == len(_MESSAGES)
     assert run.fork_step == 3
+
+
+def test_messages_of_classes_go_on_as_plain_ones_and_what_only_its_program_reads_is_left_behind() -> None:
+    human: Any = {
+        "$type": "pydantic",
+        "class": "nowhere.messages:HumanMessage",
+        "set": ["content", "type"],
+        "$v": {"content": "Which port?", "type": "human"},
+    }
+    odd: Any = {"$type": "pydantic", "class": "nowhere:Odd", "set": [], "$v": {}}
+    terms = replace(ForkRequest().terms, overrides={"tools": [], "tools_from": "seen in the conversation"})
+    state, notes = conversation_of(_request(terms=terms), {"messages": [human], "kept": 1, "odd": odd})
+    assert state == {"messages": [{"role": "user", "content": "Which port?"}], "kept": 1}
+    assert any("left behind" in note and "odd" in note for note in notes)
+    with pytest.raises(UsageError, match="conversation"):
+        conversation_of(_request(terms=terms), {"messages": [odd, human]})

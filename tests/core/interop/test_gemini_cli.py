@@ -107,7 +107,8 @@ def test_a_list_in_the_place_of_the_messages_is_a_compaction_unless_it_only_says
     summary = message("s", "user", "Summary: not green.", 13)
     entries = [ASKED, DONE, masked, SAID, {"$set": {"messages": [summary]}}, SAID | {"id": "g4"}]
     with closing(in_lines(tmp_path, *entries)) as source:
-        assert [step.decision for step in source.steps(SESSION)] == ["Looked.", "No.", None, "No."]
+        decisions = [step.decision for step in source.steps(SESSION)]
+        assert decisions == ["Looked.", "No.", "dropped 4 of 4 messages", "No."]
         assert source.steps(SESSION)[2].name == "compaction"
         assert source.state(SESSION, 3) == {"messages": [{"role": "user", "parts": [{"text": "Summary: not green."}]}]}
         check_source(source)

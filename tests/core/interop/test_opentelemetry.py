@@ -21,6 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.core.querying.compacted_session import write_session
 from tests.core.web_server import serving
 from tests.patience import PATIENCE_SECONDS
 
@@ -442,3 +443,74 @@ def test_a_call_that_outlives_its_step_is_sent_once_and_so_is_each_other(tmp_pat
         "invoke_agent boss",
     ]
     assert followed.sent == 4
+
+
+def test_calls_without_a_time_are_sent_in_their_order_and_say_that_nobody_knows_when(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"word": "lamp"}'}}
+    turns = [
+        {"role": "user", "content": "The lamp?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "30"},
+        {"role": "assistant", "content": "It costs 30."},
+    ]
+    (tmp_path / "talk.json").write_text(json.dumps({"messages": turns}))
+    receiver = Receiver()
+    with closing(open_source(tmp_path / "talk.json")) as source, serving(receiver.take) as web:
+        run = source.run("talk")
+        spans = list(spans_of(source, run, content=True))
+        assert send(span_collector(web.url), run, spans) == 4
+        kinds = ("llm", "tool")
+        ours = [call for step in source.steps("talk") for call in source.calls("talk", step.number)]
+        ours = [call for call in ours if call.kind in kinds]
+    said = [span.told.attributes.get("agent_tt.call.time") for span in spans[1:]]
+    assert said == ["unknown"] * 3
+    assert [span.began_ns for span in spans] == sorted(span.began_ns for span in spans)
+    metrics = metrics_of(run, spans, ())
+    assert "gen_ai.client.operation.duration" not in str(metrics)
+    (tmp_path / "trace.json").write_text(json.dumps(receiver.traces[0]))
+    with closing(open_source(tmp_path / "trace.json")) as again:
+        (told,) = again.runs()
+        theirs = [call for step in again.steps(told.id) for call in again.calls(told.id, step.number)]
+        assert [(call.kind, call.status) for call in theirs] == [(call.kind, call.status) for call in ours]
+        assert [(call.args, call.result) for call in theirs if call.kind == "tool"] == [({"word": "lamp"}, "30")]
+        assert "It costs 30." in json.dumps(again.state(told.id, again.step_count(told.id)))
+
+
+def test_large_spans_are_sent_in_several_requests(recorded: tuple[RunSource, str]) -> None:
+    source, number = recorded
+    run, receiver = source.run(number), Receiver()
+    spans = list(spans_of(source, run))
+    for span in spans:
+        span.told.attributes["long"] = "x" * 700_000
+    with serving(receiver.take) as web:
+        assert send(span_collector(web.url), run, spans) == len(spans)
+        assert len(web.asked) == -(-len(spans) // 2)
+
+
+def test_a_session_that_was_opened_comes_back_with_its_calls_and_what_nobody_knows(tmp_path: Path) -> None:
+    file = write_session(tmp_path / "one.jsonl")
+    lines = file.read_text().splitlines()
+    asks = json.loads(lines[1])
+    asks["message"]["id"], asks["uuid"], asks["parentUuid"] = "msg_last", "u99", json.loads(lines[-1])["uuid"]
+    asks["timestamp"], asks["requestId"] = "2026-11-01T10:05:00Z", "req_last"
+    asks["message"]["content"][0] |= {"id": "toolu_99", "name": "Wait"}
+    file.write_text("\n".join([*lines, json.dumps(asks)]) + "\n")
+    receiver = Receiver()
+    with closing(open_source(file)) as source, serving(receiver.take) as web:
+        (run,) = source.runs()
+        assert send(span_collector(web.url), run, list(spans_of(source, run, content=True)))
+        ours = calls_of(source, run.id)
+    (tmp_path / "trace.json").write_text(json.dumps(receiver.traces[0]))
+    with closing(open_source(tmp_path / "trace.json")) as again:
+        (told,) = again.runs()
+        theirs = calls_of(again, told.id)
+    assert (told.status, told.tokens_in, told.tokens_out) == ("unknown", run.tokens_in, run.tokens_out)
+    assert [call for call in theirs if call[0] == "tool"] == [call for call in ours if call[0] == "tool"]
+    assert ("tool", "Wait", "pending", {"file_path": "config.toml"}, None) in theirs
+    assert len(theirs) == len(ours)
+
+
+def calls_of(source: RunSource, run: str) -> list[tuple[object, ...]]:
+    """What models and tools were asked and gave; a person's words are no span."""
+    calls = [call for step in source.steps(run) for call in source.calls(run, step.number)]
+    return [(each.kind, each.name, each.status, each.args, each.result) for each in calls if each.kind != "human"]

@@ -25,6 +25,16 @@ from agent_tt_tui.keymaps.shared import (
 )
 from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
 
+_SENTENCE = Command(
+    "blame.words",
+    "words",
+    (";",),
+    "Ask who wrote one sentence of the text whose writer is shown",
+    footer="one sentence",
+    rank=30,
+    fleeting=True,
+)
+
 PANES = Group(
     "Panes",
     (
@@ -145,6 +155,7 @@ ASK_AND_ACT = Group(
             footer="blame",
             rank=62,
         ),
+        _SENTENCE,
         Command(
             "odd.open",
             "odd",
@@ -235,6 +246,7 @@ BLAME = Context(
                 replace(MOVES[1], keys=("up", "k"), footer="along the way", rank=10, pair="list.down"),
                 replace(MOVES[0], keys=("down", "j")),
                 replace(CHOOSE, help="Stay at the place that is shown; b comes back here", footer="stay", rank=20),
+                _SENTENCE,
                 replace(ESCAPE, help="Go back to the step where you asked", footer="back", pinned=True),
             ),
         ),

@@ -22,6 +22,7 @@ from opentelemetry.sdk.metrics.export import (
 )
 
 from agent_tt.interop.opentelemetry.sending import SCHEMA, SCOPE, resource_of
+from agent_tt.interop.opentelemetry.tree import OUTCOME, TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +64,8 @@ def metrics_of(run: Run, spans: Iterable[ToldSpan], replays: Sequence[Replay]) -
                 tokens.setdefault(_key({**of, "gen_ai.token.type": kind}), []).append(count)
         if "error.type" in says:
             of["error.type"] = says["error.type"]
-        seconds.setdefault(_key(of), []).append((span.ended_ns - span.began_ns) / 1e9)
+        if TIME not in says and OUTCOME not in says:
+            seconds.setdefault(_key(of), []).append((span.ended_ns - span.began_ns) / 1e9)
     times = run.started_us * 1000, (run.ended_us or run.started_us) * 1000
     metrics = [
         _histogram("gen_ai.client.token.usage", "Number of input and output tokens used.", "{token}",

@@ -23,7 +23,7 @@ except ModuleNotFoundError as _missing:
     ) from _missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.interop.opentelemetry.tree import Place, ToldSpan
     from agent_tt.model import Run
@@ -45,6 +45,8 @@ SCHEMA: Final = "https://opentelemetry.io/schemas/1.41.0"
 SCOPE: Final = InstrumentationScope("agent-tt", __version__, SCHEMA)
 
 _BATCH: Final = 500
+_CHARACTERS: Final = 2_000_000
+"""Of the texts of one request: collectors take 4 MB by default, and the SDK no more than 64."""
 
 
 class NotTaken(UsageError):
@@ -85,11 +87,26 @@ def send(exporter: SpanExporter, run: Run, spans: Sequence[ToldSpan]) -> int:
         NotTaken: not all were taken.
     """
     resource = resource_of(run)
-    over = [readable(span, resource) for span in spans if span.ended_ns is not None]
-    for start in range(0, len(over), _BATCH):
-        if exporter.export(over[start : start + _BATCH]) is not SpanExportResult.SUCCESS:
-            raise _not_taken(f"took {start} of {len(over)} spans")
-    return len(over)
+    over = [span for span in spans if span.ended_ns is not None]
+    taken = 0
+    for batch in _batches(over):
+        if exporter.export([readable(span, resource) for span in batch]) is not SpanExportResult.SUCCESS:
+            raise _not_taken(f"took {taken} of {len(over)} spans")
+        taken += len(batch)
+    return taken
+
+
+def _batches(spans: Sequence[ToldSpan]) -> Iterator[Sequence[ToldSpan]]:
+    """Divide spans into what one request may hold: by their number, and by what they say."""
+    start = size = 0
+    for number, span in enumerate(spans):
+        says = sum(len(value) for value in span.told.attributes.values() if isinstance(value, str))
+        if number > start and (number - start == _BATCH or size + says > _CHARACTERS):
+            yield spans[start:number]
+            start, size = number, 0
+        size += says
+    if start < len(spans):
+        yield spans[start:]
 
 
 def send_metrics(exporter: MetricExporter, metrics: MetricsData) -> None:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from agent_tt.model.facts import RunFacts
     from agent_tt.protocols import RunSource
 
-__all__ = ["Place", "ToldSpan", "Trace", "spans_of"]
+__all__ = ["OUTCOME", "TIME", "Place", "ToldSpan", "Trace", "spans_of"]
+
+OUTCOME: Final = "agent_tt.call.outcome"
+"""Of a call of which nobody knows how it ended: "unknown"; its span has no duration."""
+
+TIME: Final = "agent_tt.call.time"
+"""Of a call of which nobody knows when it was: "unknown"; its span stands where its step's begins."""
 
 _NANOSECONDS: Final = 1000
 _TRACE_BYTES: Final = 16
@@ -105,6 +111,7 @@ def spans_of(source: RunSource, run: Run, *, content: bool = False, start: int =
     trace = agents.trace
     link = _parent_of(source, run)
     yield ToldSpan(trace.root, trace.around, root, run.started_us * _NANOSECONDS, _nanoseconds(ended), link)
+    moment = run.started_us
     for step in steps:
         calls = source.calls(run.id, step.number) if step.number >= start else []
         around = agents.around(step, calls)
@@ -112,18 +119,22 @@ def spans_of(source: RunSource, run: Run, *, content: bool = False, start: int =
             yield around.span(ended)
         for call in calls:
             told = told_call(call, content=content)
-            if told is None or call.started_us is None or call.damaged is not None:
+            if told is None or call.damaged is not None:
                 continue
             told.attributes.update(_of_call(step, call))
-            call_ended = call.ended_us
+            began, call_ended = call.started_us, call.ended_us
+            if began is None:  # a span has to have a time: the order is kept, and that it is none is said
+                began = call_ended = max(moment, step.started_us or 0) + 1
+                told.attributes[TIME] = "unknown"
+            moment = max(moment, began)
             if call_ended is None and ended is not None:
-                call_ended = call.started_us  # nobody knows when it ended, or whether
-                told.attributes["agent_tt.call.outcome"] = "unknown"
+                call_ended = began  # nobody knows when it ended, or whether
+                told.attributes[OUTCOME] = "unknown"
             yield ToldSpan(
                 trace.call(step.number, call.number),
                 agents.parent(call, around),
                 told,
-                call.started_us * _NANOSECONDS,
+                began * _NANOSECONDS,
                 _nanoseconds(call_ended),
             )
 

@@ -363,7 +363,8 @@ def work_of(span: Span) -> ModelWork | ToolWork | AgentWork | None:
     if kind == "tool":
         name = text(span.first(_TOOLS)) or span.name
         asked_as = text(span.first(_ASKED_AS))
-        return ToolWork(name, parsed(span.first(_ARGUMENTS)), parsed(span.first(_RESULTS)), asked_as)
+        is_over = span.says.get("agent_tt.call.outcome") != "unknown"
+        return ToolWork(name, parsed(span.first(_ARGUMENTS)), parsed(span.first(_RESULTS)), asked_as, is_over=is_over)
     if kind == "agent":
         return AgentWork(text(span.first(_AGENTS)) or span.name)
     return None

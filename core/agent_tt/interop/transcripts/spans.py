@@ -101,6 +101,9 @@ class Remark:
     beside: Mapping[str, Json] = field(default_factory=dict)
 
 
+_STATUSES: Final[tuple[RunStatus, ...]] = ("unknown", "interrupted", "crashed")
+"""How a run may stand that its spans alone do not tell."""
+
 Work: TypeAlias = "ModelWork | ToolWork | AgentWork | Compaction | Remark"
 
 
@@ -150,6 +153,8 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
     is_over = bool(tops) and all(span.end_us is not None for span in tops)
     error = next((span.error for span in tops if span.error is not None), None)
     status: RunStatus = "unknown" if not is_over else "failed" if error else "succeeded"
+    told = next((span.says.get("agent_tt.run.status") for span in tops), None)
+    status = next((each for each in _STATUSES if each == told), status)  # as a run of ours stood when it was sent
     said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
     named = title or (roots[0].name if roots else "")
     return telling.teller.done(

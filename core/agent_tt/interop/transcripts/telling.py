@@ -14,6 +14,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.interop.transcripts.transcript import Talk, ToldCall, ToldStep, Transcript
 from agent_tt.model import ErrorInfo, Usage
 from agent_tt.model.facts import CallFacts
+from agent_tt.model.shown import counted
 from agent_tt.providers.loose import dicts, mapping, text
 from agent_tt.providers.reading import messages_of_turn
 from agent_tt.providers.shapes import ModelAnswer
@@ -228,6 +229,9 @@ class Lane:
     def begin_anew(self, name: str, messages: Sequence[Wire], at_us: int | None = None) -> ToldStep:
         """Put another conversation in the place of the one so far, as compaction does, in a step of its own."""
         step = self.step(name, at_us)
+        dropped = sum(message not in messages for message in self.said)
+        if dropped:
+            step.decision = f"dropped {dropped} of {counted(len(self.said), 'message')}"
         self.said = [*messages]
         self._at = at_us or self._at
         return step

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import get
-from agent_tt.errors import Damaged, InvalidPath, PathNotFound
+from agent_tt.errors import Damaged, InvalidPath, PathNotFound, UsageError
 from agent_tt.querying.absent import not_there
 from agent_tt.querying.places import path_in, written_path
 from agent_tt.querying.provenance.trail import trail_of
@@ -34,7 +34,7 @@ class Blame:
         run_id: the run.
         step: the checkpoint whose value is asked about.
         path: the value's path, as people write it.
-        value: the value.
+        value: the value, or the words of it that are asked about.
         writes: every write up to there, the last one first.
         trail: where the value came from, back to the first words of it.
         more: whether there are earlier writes that are not listed.
@@ -73,6 +73,7 @@ def blame_value(
     path: str,
     step: int,
     *,
+    words: str | None = None,
     limit: int = MOST_WRITES,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Blame:
@@ -83,6 +84,7 @@ def blame_value(
         run_id: the run.
         path: the value, `messages[3].content`; a position may be counted from the end, `messages[-1]`.
         step: the checkpoint in which the value is.
+        words: of a text, the part of it that is asked about, as a sentence of an answer; None for all of it.
         limit: writes that are listed at most, the last ones.
         cancelled: asked again and again; what was found until it says yes is given.
 
@@ -90,6 +92,7 @@ def blame_value(
         InvalidPath: the path cannot be read.
         PathNotFound: there is nothing at that path then; the hint says when there was, or which paths are like it.
         StepNotFound: there is no such step.
+        UsageError: the value is no text with these words.
     """
     state = source.state(run_id, step)
     try:
@@ -97,6 +100,11 @@ def blame_value(
     except (InvalidPath, PathNotFound) as error:
         raise not_there(source, run_id, state, path, step, error) from error
     value = get(state, wire_path)
+    if words is not None:
+        if not words.strip() or words not in (value if isinstance(value, str) else ""):
+            where = written_path(state, wire_path)
+            raise UsageError(f"{where} is no text that says {words!r}", hint="give words of it, letter for letter")
+        value = words
     writes: list[Write] = []
     more = False
     try:

@@ -37,10 +37,16 @@ _SHORT_TEXT: Final = 60
 """Characters of a text of which each word counts, common ones too, before it is said that an answer has none of it."""
 
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
+_FIGURES: Final = re.compile(r"\d(?:[.,:/-]?\d){2,30}")
+"""Figures of all kinds, versions and times among them."""
+
 _FIGURE: Final = 4.0
 _NAME_OF: Final = 3.0
 _SMALL: Final = 1.5
 """A small figure: it counts where hardly any other place has it, and words beside it are the same too."""
+
+_LEAST_WHOLE: Final = 6
+"""Characters of a text from which on it says something that all of it stands there, whatever its words are."""
 
 _LEAST: Final = 2.0
 """A figure that is nowhere else, or two words that are nowhere else."""
@@ -101,6 +107,7 @@ def places_read(args: Wire, text: str) -> list[Read]:
     said = _said_to_it(args)
     ours = _entities_in(text)
     words = content_words(text)
+    whole = text.strip()
     held: list[tuple[set[str], frozenset[str]]] = []
     spread: Counter[str] = Counter()
     known: dict[str | int | float, tuple[set[str], frozenset[str]]] = {}
@@ -117,6 +124,9 @@ def places_read(args: Wire, text: str) -> list[Read]:
         run = likeness(leaf, text, words=True) if isinstance(leaf, str) and (common or keys) else None
         run_words = 0 if run is None else len(content_words(run.shared or text))
         score += max(0, run_words - 1)
+        if score < _LEAST and isinstance(leaf, str) and len(whole) >= _LEAST_WHOLE and whole in leaf:
+            found.append(Read(path, leaf, _LEAST, whole, "it holds just these words"))
+            continue
         if score < _LEAST:
             continue
         best = max(weights, key=lambda key: (weights[key], len(ours[key].text)), default=None)
@@ -189,11 +199,14 @@ def places_in_common(args: Wire, text: str) -> tuple[list[Read], bool]:
         Some places, the newest first, and whether nothing was left out.
     """
     ours, words, spoken = _entities_in(text), content_words(text), frozenset(_WORDS.findall(text.lower()))
+    figures = frozenset(_FIGURES.findall(text))
     found: list[Read] = []
     for path, leaf in reversed([*leaves(args)]):
         if key_of(path) in METADATA:
             continue
         keys, common = _held(leaf, frozenset(ours), words)
+        if isinstance(leaf, str) and not (keys or common):
+            common = figures & frozenset(_FIGURES.findall(leaf[:_LONGEST]))
         if isinstance(leaf, str) and not (keys or common) and len(leaf) <= _SHORT_TEXT:
             common = spoken & frozenset(_WORDS.findall(leaf.lower()))
         if keys or common:

@@ -32,6 +32,7 @@ from agent_tt.querying.provenance.origins import (
     weight,
 )
 from agent_tt.querying.provenance.searching import MOST_OTHERS, Origin, Search, place_of
+from agent_tt.querying.provenance.summaries import results_link, summary_link
 from agent_tt.querying.provenance.writes import first_place
 
 if TYPE_CHECKING:
@@ -247,6 +248,9 @@ class _Walk:
         where, why = format_path(read.path), f"it read {format_path(read.path)}, {read.why}"
         if held is not None:
             return Link("input", held.step, held.call, held.name, held.path, held.value, why, read.shared)
+        if read.is_person and (told := summary_link(self._source, self._run_id, self._search, read, call)) is not None:
+            summary, self.ends = told
+            return summary
         if read.is_person:
             self.ends = "a message of the user says it"
             why = f"a message of the user says it, {read.why}"
@@ -257,6 +261,9 @@ class _Walk:
     def _something_read(self, call: Call, text: str) -> Link | None:
         """What an answer has in common with its request where that is too little to say that it came from there."""
         places, is_all = places_in_common(call.args, text)
+        if not places and (told := results_link(self._search, call, text)) is not None:
+            results, self.ends = told
+            return results
         if not places:
             self.ends = "the model's own words: nothing that it read has them"
             if not is_all:

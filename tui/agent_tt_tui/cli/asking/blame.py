@@ -24,9 +24,10 @@ _WORDS: Final[dict[LinkKind, str]] = {"edit": "edited by you", "code": "the agen
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("path")
 @click.option("--at", "step", metavar="STEP", help="The step after which the value is there; else the last one.")
+@click.option("--words", metavar="TEXT", help="Of a text, the part that is asked about: a sentence of an answer.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Writes that are listed.")
 @common_options
-def command(options: Options, run: str, path: str, *, step: str | None, limit: int) -> None:
+def command(options: Options, run: str, path: str, *, step: str | None, words: str | None, limit: int) -> None:
     """Show who wrote the value at PATH in RUN's state, and the way back to what caused it.
 
     The value is followed through lists that were trimmed or sorted, and keys that were renamed. Where a call's result,
@@ -37,6 +38,7 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
     \b
     agent-tt blame flaky-checkout answer
     agent-tt blame refund-loop 'messages[-1].content' --at 3
+    agent-tt blame session 'messages[-1].content[0].text' --words 'Only supervisors may refund.'
     --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared,
              others: [{step, call, name, path}]}], ends, writes: [{step, path, old_path, old, new,
              began, what, by, beside}], more}; kind is one of value, result, error, answer, argument,
@@ -49,7 +51,7 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
         found, at = find_place(source, run, step)
         number = source.step_count(found.id) if at is None else at
         say_unkept(source, found, number)
-        blame = blame_value(source, found.id, path, number, limit=limit)
+        blame = blame_value(source, found.id, path, number, words=words, limit=limit)
     if options.as_json:
         write_json(blame.to_json())
     else:

@@ -70,9 +70,9 @@ class PastReading:
         self._screen = screen
         self._model = model
 
-    def blame(self, path: str, step: int) -> None:
-        """Ask who wrote the value at a path of the checkpoint after a step."""
-        self._start(lambda: self._blame(path, step), "blame")
+    def blame(self, path: str, step: int, words: str | None = None) -> None:
+        """Ask who wrote the value at a path of the checkpoint after a step, or some words of it."""
+        self._start(lambda: self._blame(path, step, words), "blame")
 
     def stop_blaming(self) -> None:
         """End a search for who wrote a value."""
@@ -100,14 +100,20 @@ class PastReading:
     def _start(self, work: Callable[[], None], group: str) -> None:
         self._screen.run_worker(work, group=group, thread=True, exclusive=True)
 
-    def _blame(self, path: str, step: int) -> None:
+    def _blame(self, path: str, step: int, words: str | None) -> None:
         from agent_tt.querying.provenance.blaming import blame_value
 
         worker, model = get_current_worker(), self._model
         answer = Blamed(None)
         try:
             answer.blame = blame_value(
-                model.source, model.run.id, path, step, limit=_WRITES, cancelled=lambda: worker.is_cancelled
+                model.source,
+                model.run.id,
+                path,
+                step,
+                words=words,
+                limit=_WRITES,
+                cancelled=lambda: worker.is_cancelled,
             )
         except AgentTTError as error:
             answer.why = error.message

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.paths import without_envelopes
+from agent_tt.codec.paths import format_path, without_envelopes
 from agent_tt.codec.text import summary
 from agent_tt.providers.chat import message_of
+from agent_tt.querying.provenance.origins import leaves
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut, fit, width
 
@@ -44,6 +46,8 @@ _WHAT: Final = 13
 _MOST_TEXT: Final = 2_000
 """Characters of a value in which the words that were passed on are looked for."""
 
+_SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+
 _LEAST_WORDS: Final = 8
 """Characters from which on a text may be an answer."""
 
@@ -70,6 +74,25 @@ class Place:
     path: str
     is_outcome: bool = False
     """Whether it is in what came back of the call."""
+
+
+def sentences(value: Wire) -> list[str]:
+    """The sentences of a text, of which one may be asked about alone; none where it has only one."""
+    parts = [part.strip() for part in _SENTENCES.split(value[:_MOST_TEXT])] if isinstance(value, str) else []
+    found = [part for part in dict.fromkeys(parts) if part]
+    return found if len(found) > 1 else []
+
+
+def text_in(value: Wire) -> tuple[Path, str] | None:
+    """The longest text of a value, as of a message its words, and where it stands in it; None where there is none."""
+    texts = [(path, leaf) for path, leaf in leaves(value) if isinstance(leaf, str)]
+    return max(texts, key=lambda found: len(found[1]), default=None)
+
+
+def joined_path(path: str, below: Path) -> str:
+    """The path of something inside a value, as people write it."""
+    inner = format_path(below)
+    return f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner
 
 
 def places(blame: Blame) -> list[Place]:
@@ -153,13 +176,14 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
     ]
     if inside:
         pieces.append((f" {clean(inside)}", "text"))
-    if link.kind not in ("value", "argument"):
-        pieces.append((f"  {clean(link.why)}", "note"))
-    elif link.kind == "value":
-        pieces.append((f"  {clean(link.why)}", "muted"))
-    if link.others:
+    why: Piece = (f"  {clean(link.why)}", "muted" if link.kind == "value" else "note")
+    if link.kind == "value":
+        pieces.append(why)
+    if link.others:  # before the reason: where a row is cut, what it may also have come from is not
         others = ", ".join(" ".join(part for part in (str(other.step), other.name) if part) for other in link.others)
         pieces.append((f"  {others_word(link)} {clean(others)}", "muted"))
+    if link.kind not in ("value", "argument"):
+        pieces.append(why)
     return tuple(pieces)
 
 

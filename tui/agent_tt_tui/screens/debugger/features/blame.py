@@ -15,7 +15,8 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.panes import LowerPane
 from agent_tt_tui.screens.debugger.past_reading import Blamed
-from agent_tt_tui.viewmodel.past.blame import default_path
+from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+from agent_tt_tui.viewmodel.past.blame import default_path, joined_path, sentences, text_in
 from agent_tt_tui.widgets.debugger.blame_pane import BlameList, BlamePane
 from agent_tt_tui.widgets.debugger.inspector_rows import TABS
 
@@ -44,6 +45,15 @@ class _Before:
 
 
 @dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of the state, and the step after which it stands there."""
+
+    path: str
+    text: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Left:
     """A way that was left at one of its places: the same key there opens it again."""
 
@@ -56,7 +66,7 @@ class _Left:
 class WhoWrote(DebuggerFeature):
     """Asks who wrote a value. The panes follow the place under the cursor of the answer."""
 
-    COMMANDS = frozenset({"blame.open"})
+    COMMANDS = frozenset({"blame.open", "blame.words"})
 
     def __init__(self, time: Time, past: PastReading) -> None:
         """Initialise the feature.
@@ -72,6 +82,8 @@ class WhoWrote(DebuggerFeature):
         self.panes.lower.append(LowerPane(self.pane, self.pane.list, lambda: self.pane.is_open, self._rows))
         self._before: _Before | None = None
         self._answer: Blame | None = None
+        self._asked: _Text | None = None
+        """The text that was asked about, of which a sentence may be asked about next."""
         self._way_left: _Left | None = None
         self._has_own_keys = False
 
@@ -82,7 +94,8 @@ class WhoWrote(DebuggerFeature):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why nobody can be blamed here."""
-        del command_id
+        if command_id == "blame.words":
+            return None if self._sentences() else "only of a text of several sentences one can be asked about"
         if self.pane.is_open:
             return None
         if self.time.view is None or self.time.view.number != self.time.number:
@@ -106,10 +119,25 @@ class WhoWrote(DebuggerFeature):
                 self.screen.say("this state holds no value whose writer could be shown")
                 return
             tab = TABS.index(self.panes.inspector.tab) + 1
+            self._asked = None
             self._before, self._answer = _Before(self.time.number, self.time.path, tab, self.screen.focused), None
             self.pane.ask(format_path(path), self.time.number)
             self._open_blame()
             self._past.blame(format_path(path), self.time.number)
+
+    def _sentences(self) -> list[str]:
+        """The sentences of the text that was asked about."""
+        return [] if self._asked is None or not self.pane.is_open else sentences(self._asked.text)
+
+    def action_words(self) -> None:
+        """Ask which sentence of the text is meant, and who wrote that."""
+        choices = [Choice(sentence, sentence) for sentence in self._sentences()]
+        self.screen.ask(PickDialog("Which sentence", choices), self._blame_words)
+
+    def _blame_words(self, words: str) -> None:
+        if self._asked is not None:
+            self.pane.ask(f"{words} in {self._asked.path}", self._asked.step)
+            self._past.blame(self._asked.path, self._asked.step, words)
 
     def escape(self) -> bool:
         """Return to the step and path at which the trail was begun."""
@@ -148,6 +176,10 @@ class WhoWrote(DebuggerFeature):
             self.pane.refuse(message.why)
             return
         self._answer = message.blame
+        if self._asked is None and (text := text_in(message.blame.value)) is not None:
+            below, words = text
+            self._asked = _Text(joined_path(message.blame.path, below), words, message.blame.step)
+            self.screen.refresh_footer()
         links = message.blame.trail.links
         # Where one stands already there is nothing to see: what brought the value comes next.
         first = 1 if len(links) > 1 and links[0].step == self.time.number else 0
