@@ -26,7 +26,7 @@ from agent_tt.redaction.spans import Span, quote_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["is_personal_number", "open_from", "personal_in"]
+__all__ = ["LEAST_NUMBER", "is_personal_number", "open_from", "personal_in"]
 
 _B: Final = r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))"
 """Where a number may begin: also after the end of a line, as JSON writes it."""
@@ -77,7 +77,8 @@ _STAND_IN: Final = re.compile(r"10{8,18}")
 """What stands for such a number where a number has to stand: handed on, it counts as one."""
 _SHORTEST_CARD, _SHORTEST_NUMBER, _DIGITS_OF_AMERICA = 14, 9, 10
 """Digits."""
-_LEAST_NUMBER: Final = 10**10
+LEAST_NUMBER: Final = 10**10
+"""No smaller number is taken for one."""
 _WORLD: Final = re.compile(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
 _AMERICA: Final = re.compile(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
 _SHORTEST_PHONE: Final = 8
@@ -162,7 +163,8 @@ def personal_in(text: str, *, is_strict: bool) -> Iterator[Span]:
     kinds = text.encode("latin-1", "replace").translate(_KINDS)
     for found in _RUN.finditer(kinds):
         start, end = found.span()
-        if _DATE.fullmatch(text, start, end) is None and not (found[0].isdigit() and _is_in_word(text, start)):
+        run = text[start:end]
+        if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _DATE.fullmatch(run)):
             yield from _in_digits(text, start, end)
     if _OF_LETTERS in kinds or _LETTERED.search(kinds) is not None:
         for run in _CAPITALS.finditer(text):
@@ -188,13 +190,15 @@ def open_from(text: str) -> int:
 @lru_cache(4096)
 def is_personal_number(number: int) -> bool:
     """Whether a number is that of a payment card, or one that a state gives."""
-    return number >= _LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text)), None) is not None
+    return number >= LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text)), None) is not None
 
 
 def _is_in_word(text: str, start: int) -> bool:
     """Whether digits that begin there go on with a word, so that no number begins with them: `ord_123456789`."""
+    if not start or text[start - 1] not in _WORD_SIGNS:
+        return False
     before = text[max(0, start - 3) : start]
-    return before[-1:] in _WORD_SIGNS and before[-2:] not in _LINE_ENDS and before.lower() != "%2b"
+    return before[-2:] not in _LINE_ENDS and before.lower() != "%2b"
 
 
 def _is_card(digits: str) -> bool:

@@ -6,6 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.marks import (
@@ -91,9 +92,15 @@ def _remembered(text: str) -> object:
     return text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
 
 
+def is_clean(text: str) -> bool:
+    """Whether it is known that nothing is found in a text, and no mark either."""
+    return _CLEAN.version == GIVEN.version and _remembered(text) in _CLEAN.kept
+
+
 def asked_text(text: str) -> str:
     """As `asked`, for a text."""
-    return text if _remembered(text) in _CLEAN.seen() else canonical(redact_text(text))
+    shown = redact_text(text)
+    return shown if is_clean(shown) else canonical(shown)
 
 
 def asked_parameters(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -121,14 +128,16 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     shown_before = _SHOWN.now() if hide is None else {}
     if known in shown_before:
         return shown_before[known]
-    shown = text if hide is not None else unnumbered(text)  # what a replay gave
+    held = ANCHORS.held_in(text)
+    shown = unnumbered(text) if held and hide is None else text  # what a replay gave
     hide = hide or marked
     if len(text) >= _SHORTEST or OWN.may_take_short(text):
-        shown = replaced(shown, secrets_in(shown), hide)
+        found = secrets_in(shown, held if shown is text else None)
+        shown = replaced(shown, found, hide) if found else shown
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
-    if shown is text and not may_hold_mark(text):
+    if shown is text and not (held and may_hold_mark(held)):
         seen.add(known)
     elif shown is not text:
         shown_before[known] = shown

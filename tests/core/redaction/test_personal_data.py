@@ -26,7 +26,7 @@ from agent_tt.errors import UsageError
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.redaction import named
 from agent_tt.redaction import personal as personal_rules
-from agent_tt.redaction.fields import FIELDS, SECRET_HINTS, STRICT_FIELDS, words_of
+from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED, key_path, keyed_marks_in
 from agent_tt.redaction.own import OWN
@@ -168,11 +168,10 @@ def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found
             always.setattr(personal_rules, name, anything)
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
         always.setattr(personal_rules, "_OF_LETTERS", b"")
-        for name in ("_is_alone", "_is_within_word", "_goes_on"):
+        for name in ("_is_within_word", "_goes_on"):
             always.setattr(named, name, lambda _text, _start, _end: False)
-        last_words = {words_of(field)[-1] for field in STRICT_FIELDS}
-        always.setattr(FIELDS, "hints_in", lambda _lower: (SECRET_HINTS, last_words))
-        in_full = secrets_in(text)
+        always.setattr(named, "_places_of", lambda hint, _is_name: re.compile(hint))
+        in_full = secrets_in(text, ANCHORS.words)
     assert found == in_full
 
 
