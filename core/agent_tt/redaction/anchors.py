@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ANCHORS", "BESIDE_WORDS", "Place"]
 
 _NONE: Final[frozenset[str]] = frozenset()
-_SMALL_A, _SMALL_Z, _BACKSLASH = b"az\\"
+_SMALL_A, _SMALL_Z, _BACKSLASH, _SPACE = b"az\\ "
 
 
 class Place(enum.IntEnum):
@@ -88,16 +88,19 @@ def _search_for(places: Mapping[str, Place]) -> Callable[[str], AbstractSet[str]
         found = find(written.lower())
         if not found:
             return _NONE
-        held, seen = set(), set()
+        held, seen, size = set(), set(), len(written)
         for index, start, end in found:
             if index in seen:
                 continue
-            if (kind := kinds[index]) and (  # here and not in a function, which would take twice as long
-                (start and _SMALL_A <= written[start - 1] <= _SMALL_Z and _goes_on(written, start))
-                or (kind >= _WHOLE and end < len(written) and _SMALL_A <= written[end] <= _SMALL_Z)
-                or (kind == _BESIDE and _is_alone(written, start, end))
-            ):
-                continue
+            if kind := kinds[index]:  # here and not in a function, which would take twice as long
+                before = written[start - 1] if start else _SPACE
+                after = written[end] if end < size else _SPACE
+                if kind == _BESIDE and before in _BESIDE_WORDS and after in _BESIDE_WORDS:
+                    continue
+                if _SMALL_A <= before <= _SMALL_Z and _goes_on(written, start):
+                    continue
+                if kind >= _WHOLE and _SMALL_A <= after <= _SMALL_Z:
+                    continue
             seen.add(index)
             held.add(words[index])
         return held
@@ -108,10 +111,6 @@ def _search_for(places: Mapping[str, Place]) -> Callable[[str], AbstractSet[str]
 def _goes_on(text: bytes, start: int) -> bool:
     r"""Whether a small letter goes on a word, and no line: what `\n` ends begins anew, as JSON writes that."""
     return text[start] >= _SMALL_A and (start == 1 or text[start - 2] != _BACKSLASH)
-
-
-def _is_alone(text: bytes, start: int, end: int) -> bool:
-    return (not start or text[start - 1] in _BESIDE_WORDS) and (end == len(text) or text[end] in _BESIDE_WORDS)
 
 
 def _finder(words: list[bytes]) -> Callable[[bytes], list[tuple[int, int, int]]]:

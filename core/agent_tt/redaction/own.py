@@ -14,8 +14,6 @@ from agent_tt.redaction.rules import Rules
 from agent_tt.redaction.spans import Span, quote_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agent_tt.redaction.patterns import Pattern
 
 __all__ = ["OWN"]
@@ -66,17 +64,12 @@ class _Own:
     def __bool__(self) -> bool:
         return self.finds_more
 
-    def spans(self, text: str) -> Iterator[Span]:
-        """Yield what they find in a text."""
-        found = self._found(text)
-        return (span for span in found if not FIELDS.allow(text[span.start : span.end])) if self.rules.allow else found
-
-    def _found(self, text: str) -> Iterator[Span]:
+    def spans(self, text: str) -> list[Span]:
+        """What they find in a text."""
+        found = personal.personal_in(text, is_strict=self.rules.profile == "strict") if self.has_profile else []
         for own in self._patterns:
-            for match in own.pattern.finditer(text):
-                yield Span(*match.span(), quote_of(text, *match.span()))
-        if self.has_profile:
-            yield from personal.personal_in(text, is_strict=self.rules.profile == "strict")
+            found += (Span(*match.span(), quote_of(text, *match.span())) for match in own.pattern.finditer(text))
+        return [span for span in found if not FIELDS.allow(text[span.start : span.end])] if self.rules.allow else found
 
     def may_take_short(self, text: str) -> bool:
         """Whether a short text may hold something that a profile or an own pattern takes out.
