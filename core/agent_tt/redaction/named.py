@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-__all__ = ["holds_hint", "named_secrets", "names_in"]
+__all__ = ["named_secrets", "names_in"]
 
 _LONGEST_NAME: Final = 60
 _SHORTEST_SAID: Final = 4
@@ -99,15 +99,6 @@ def named_secrets(text: str, held: AbstractSet[str] | None = None) -> Iterator[S
         yield from found.secrets()
         end = found.end
     yield from logins_in(text, held)
-
-
-def holds_hint(text: str) -> bool:
-    """Whether a text holds a part of a word that all names of secrets have.
-
-    Args:
-        text: any text.
-    """
-    return any(FIELDS.hints_in(ANCHORS.held_in(text)))
 
 
 def names_in(text: str) -> dict[int, int]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
-__all__ = ["may_begin_secret", "secrets_in"]
+__all__ = ["may_begin_secret", "may_hold_secret", "secrets_in"]
 
 
 class _Shape(NamedTuple):
@@ -163,6 +163,16 @@ def _likely(text: str, held: AbstractSet[str]) -> list[_Shape]:
             if shape.letter in text and word in text and shape not in likely:
                 likely.append(shape)
     return likely
+
+
+def may_hold_secret(text: str, held: AbstractSet[str]) -> bool:
+    """Whether a text may hold anything that `secrets_in` finds.
+
+    Args:
+        text: any text.
+        held: the words of `ANCHORS` that it holds.
+    """
+    return bool(held) or OWN.finds_more or _ANYWHERE.letter in text
 
 
 def may_begin_secret(run: str) -> bool:

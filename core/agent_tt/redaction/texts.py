@@ -25,7 +25,7 @@ from agent_tt.redaction.names import (
     is_secret_parameter,
 )
 from agent_tt.redaction.own import OWN
-from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.shapes import may_hold_secret, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +99,8 @@ def is_clean(text: str) -> bool:
 
 def asked_text(text: str) -> str:
     """As `asked`, for a text."""
+    if is_clean(text):
+        return text
     shown = redact_text(text)
     return shown if is_clean(shown) else canonical(shown)
 
@@ -125,13 +127,13 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
         return text
     seen = _CLEAN.seen()
-    shown_before = _SHOWN.now() if hide is None else {}
-    if known in shown_before:
+    shown_before = _SHOWN.now() if hide is None else None
+    if shown_before and known in shown_before:
         return shown_before[known]
     held = ANCHORS.held_in(text)
     shown = unnumbered(text) if held and hide is None else text  # what a replay gave
     hide = hide or marked
-    if len(text) >= _SHORTEST or OWN.may_take_short(text):
+    if may_hold_secret(text, held) and (len(text) >= _SHORTEST or OWN.may_take_short(text)):
         found = secrets_in(shown, held if shown is text else None)
         shown = replaced(shown, found, hide) if found else shown
     for secret in GIVEN.secrets:
@@ -139,7 +141,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
             shown = shown.replace(secret, hide(secret))
     if shown is text and not (held and may_hold_mark(held)):
         seen.add(known)
-    elif shown is not text:
+    elif shown is not text and shown_before is not None:
         shown_before[known] = shown
     return shown
 
