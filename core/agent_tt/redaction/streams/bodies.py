@@ -144,8 +144,8 @@ class Body:
         texts = None if self._form is None else self._form.texts_in(text)
         if texts is not None:
             offsets = _Bytes(text, at)
-            for key, held, first in texts:
-                self._events.feed(key, held, _Stretch(self._covers, held, 0, offsets, first))
+            for of_text, said, first in texts:
+                self._events.feed(of_text, said, _Stretch(self._covers, said, 0, offsets, first))
             return True
         try:
             event: Wire = orjson.loads(text.encode("utf-8", "surrogateescape"))
