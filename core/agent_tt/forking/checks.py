@@ -104,6 +104,8 @@ def _refusal(step: Step, steps: Sequence[Step]) -> str | None:
     if step.status == "running":
         return "it has not ended yet"
     if step.is_unkept:
+        if step.facts.state_error is not None:
+            return f"its state could not be read: {step.facts.state_error}"
         return "no checkpoint was taken of it" if step.facts.state_dropped is None else "its checkpoint was dropped"
     if step.track != MAIN_TRACK:
         return f"its state is that of {step.agent or step.track} alone, not the run's"

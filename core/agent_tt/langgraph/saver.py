@@ -57,7 +57,8 @@ class Checkpointer(AsyncMethods):
 
     Args:
         store: the file, made where it is missing; else the project's or the user's own.
-        serde: LangGraph's serializer; by default its own.
+        serde: LangGraph's serializer; by default its own. A graph goes on from what is kept, so no secret is taken out
+            of that: with LangGraph's `EncryptedSerializer` none is kept readable, and all comes back.
         durability: `full` forces every commit to the disk; `normal` may lose the last ones in a power cut.
 
     Raises:

@@ -61,8 +61,10 @@ class Step:
 
     @property
     def is_unkept(self) -> bool:
-        """Whether it had a state of which no checkpoint is kept: none was to be taken, or it was dropped."""
-        return self.seq is None and (self.facts.without_checkpoint or self.facts.state_dropped is not None)
+        """Whether it had a state of which no checkpoint is kept: none was to be, or could be, taken, or it went."""
+        return self.seq is None and bool(
+            self.facts.without_checkpoint or self.facts.state_dropped is not None or self.facts.state_error is not None
+        )
 
     @property
     def id(self) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.wire import TYPE, VALUE
-from agent_tt.redaction.marks import canonical, same_digits
+from agent_tt.redaction.marks import canonical, is_mark, same_digits
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.streams.bodies import Body
@@ -70,7 +70,9 @@ def in_text(text: str) -> Iterator[Hit]:
     line, at = 1, 0
     for span in secrets_in(text):
         line, at = line + text.count("\n", at, span.start), span.start
-        yield Hit(span.kind or SECRET, "text", line=line)
+        said = text[span.start : span.end]
+        if not (is_mark(said) or (span.quote is not None and said == same_digits(said))):  # it was taken out before
+            yield Hit(span.kind or SECRET, "text", line=line)
 
 
 def in_run(source: RunSource, run: Run) -> Iterator[Hit]:
@@ -167,14 +169,22 @@ def _within(where: str, value: Wire, step: int | None = None, call: int | None =
         yield Hit(kind, where, step, call, redact_text(format_path(path)))
 
 
+def _kinds(text: str, shown: str) -> list[str]:
+    """What is taken out of a text: `named` where it holds nothing by itself, and the name of its field gave it away."""
+    kinds = [hit.kind for hit in in_text(text)]
+    if not kinds and text.strip("*") and canonical(redact_text(text)) != canonical(shown):
+        return [_NAMED]
+    return kinds
+
+
 def _differing(value: Wire, shown: Wire, path: Path) -> Iterator[tuple[Path, str]]:
     """Yield where something was taken out of a value, and of which kind."""
     if value is shown:
         return
     if isinstance(value, dict) and isinstance(shown, dict) and len(value) == len(shown):
         if value.get(TYPE) in ("bytes", "bytearray") and isinstance(packed := value.get(VALUE), str):
-            kinds = [hit.kind for hit in in_text(base64.b64decode(packed).decode("latin-1"))]
-            yield from ((path, kind) for kind in kinds or [_NAMED])
+            text, now_packed = base64.b64decode(packed).decode("latin-1"), str(shown.get(VALUE))
+            yield from ((path, kind) for kind in _kinds(text, base64.b64decode(now_packed).decode("latin-1")))
             return
         for (key, item), (name, now) in zip(value.items(), shown.items(), strict=True):
             inner = path if key == VALUE else (*path, name)
@@ -185,10 +195,7 @@ def _differing(value: Wire, shown: Wire, path: Path) -> Iterator[tuple[Path, str
         for index, (item, now) in enumerate(zip(value, shown, strict=True)):
             yield from _differing(item, now, (*path, index))
     elif isinstance(value, str):
-        kinds = [hit.kind for hit in in_text(value)]
-        if not kinds and value.strip("*") and canonical(value) != canonical(str(shown)):
-            kinds = [_NAMED]
-        yield from ((path, kind) for kind in kinds)
+        yield from ((path, kind) for kind in _kinds(value, str(shown)))
     elif isinstance(value, (int, float)) and value != type(value)(same_digits(repr(value))):
         yield path, _NUMBER if OWN.takes_number(value) else _NAMED
     elif not isinstance(value, (int, float)):  # a value whose form changed as a whole

@@ -7,7 +7,9 @@ The only files that are read or written are those of keys and vaults.
 | `names` | names of fields, headers and query parameters whose values let somebody in |
 | `judging` | whether the value of such a field is a secret, or a placeholder, a type, a count, a word |
 | `shapes` | what keys, tokens and private keys look like wherever they stand |
+| `anchors` | words that a text must hold to hold a secret: one pass tells which of all are there |
 | `named` | secrets that a text names: settings, options, headers, fields |
+| `logins` | commands that log in |
 | `json_value` | values of JSON in a text, to any depth |
 | `spans` | places in a text |
 | `marks` | what stands for a secret: the same in every question, numbered and as long in answers |

@@ -8,17 +8,16 @@ name says nothing more.
 from __future__ import annotations
 
 import fnmatch
-import itertools
 import re
-from importlib import import_module
-from importlib.util import find_spec
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.redaction.anchors import ANCHORS, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
 
-__all__ = ["FIELDS", "SECRET_HINTS", "STRICT_FIELDS", "words_of"]
+__all__ = ["FIELDS", "FIRST_HINTS", "SECRET_HINTS", "STRICT_FIELDS", "words_of"]
 
 SECRET_HINTS: Final = (
     *("pass", "pwd", "secret", "token", "key", "cookie", "authorization", "credential", "otp", "pin", "cvv", "cvc"),
@@ -26,8 +25,12 @@ SECRET_HINTS: Final = (
 )
 """Each name of a secret holds one of these, in any case."""
 
-_MANY_WORDS: Final = 32
-"""From so many on one pass for all of them is quicker than one for each."""
+FIRST_HINTS: Final = frozenset({"pin", "pwd", "cvv", "cvc", "jwt"})
+"""Those that a word of a secret begins with, if it holds them."""
+_ALL_HINTS: Final = frozenset(SECRET_HINTS)
+_OF_PARAMETERS: Final = _ALL_HINTS | {"sig", "auth", "pat"}
+"""The same of parameters of a query, which have more names: `sig`, `githubPat`."""
+_PLACES: Final = {hint: Place.BEGINS if hint in FIRST_HINTS else Place.ANYWHERE for hint in _OF_PARAMETERS}
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 STRICT_FIELDS: Final = (
@@ -55,8 +58,8 @@ class _Fields:
         self._fields: frozenset[tuple[str, ...]] = frozenset()
         self._longest = 0
         self._allowed: re.Pattern[str] | None = None
-        self._before: dict[str, list[set[str]]] = {}
-        self._held: Callable[[str], set[str]] = _search_for(set())
+        self._last: frozenset[str] = frozenset()
+        ANCHORS.use("fields", _PLACES)
 
     def use(self, fields: Iterable[str], allow: Iterable[str]) -> None:
         """Take these from now on, and no others.
@@ -69,26 +72,30 @@ class _Fields:
         self._allowed = re.compile("|".join(map(fnmatch.translate, allow))) if allow else None
         self._fields = frozenset(words for words in map(words_of, fields) if words)
         self._longest = max(map(len, self._fields), default=0)
-        self._before = {hint: [] for hint in {words[-1] for words in self._fields}}
-        for words in self._fields:
-            self._before[words[-1]].append({word for word in words[:-1] if len(word) > 1})  # `e` is in every text
-        before = itertools.chain.from_iterable(self._before.values())
-        self._held = _search_for({*SECRET_HINTS, *self._before}.union(*before))
+        alone = {words[-1] for words in self._fields if len(words) == 1}
+        self._last = frozenset(words[-1] for words in self._fields)
+        places = {word: Place.WHOLE if word in alone else Place.BESIDE for word in self._last}
+        ANCHORS.use("fields", places | _PLACES)
 
     def __bool__(self) -> bool:
         return bool(self._fields)
 
-    def hints_in(self, lower: str) -> tuple[list[str], list[str]]:
-        """Which of `SECRET_HINTS` a text holds, and the last words of which fields whose other words it holds too.
+    def hints_in(self, held: AbstractSet[str]) -> tuple[list[str], list[str]]:
+        """Which of `SECRET_HINTS` a text holds, and the last words of the fields that it may hold.
 
         Args:
-            lower: the text in small letters.
+            held: the words of `ANCHORS` that the text holds.
         """
-        if not self._fields:
-            return [hint for hint in SECRET_HINTS if hint in lower], []
-        held = self._held(lower)
-        last = [hint for hint in held.intersection(self._before) if any(map(held.issuperset, self._before[hint]))]
-        return [hint for hint in SECRET_HINTS if hint in held], sorted(last)
+        hints = [] if held.isdisjoint(_ALL_HINTS) else [hint for hint in SECRET_HINTS if hint in held]
+        return hints, sorted(held & self._last)
+
+    def may_name_parameter(self, held: AbstractSet[str]) -> bool:
+        """Whether a text may hold the name of a parameter that is a secret: those of links have more names.
+
+        Args:
+            held: as of `hints_in`.
+        """
+        return not (held.isdisjoint(_OF_PARAMETERS) and held.isdisjoint(self._last))
 
     def mean(self, words: tuple[str, ...]) -> bool:
         """Whether a name that consists of these words is one of them."""
@@ -97,17 +104,6 @@ class _Fields:
     def allow(self, value: str) -> bool:
         """Whether a value stays, though a field, a pattern or a profile says that it goes."""
         return self._allowed is not None and self._allowed.match(value) is not None
-
-
-def _search_for(words: set[str]) -> Callable[[str], set[str]]:
-    """What tells which of these words a text holds: of many in one pass, where the library for that is there."""
-    if len(words) < _MANY_WORDS or find_spec("ahocorasick") is None:
-        return lambda text: {word for word in words if word in text}
-    search: Any = import_module("ahocorasick").Automaton()
-    for word in words:
-        search.add_word(word, word)
-    search.make_automaton()
-    return lambda text: set(map(itemgetter(1), search.iter(text)))
 
 
 FIELDS: Final = _Fields()

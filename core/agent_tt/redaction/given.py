@@ -26,6 +26,8 @@ _SHORTEST_OF_ENVIRONMENT: Final = 6
 _LONGEST: Final = 16_384
 _MOST: Final = 256
 _MOST_NUMBERS: Final = 10_000
+_ANY: Final = "surrogatepass"
+"""How halves of a letter outside of Unicode's first plane are written, which no encoding has."""
 _DIGITS: Final = 8
 """Digits that no other number of a run is likely to have."""
 _LETTERS: Final = 16
@@ -142,7 +144,8 @@ def _is_common(secret: str) -> bool:
 
 def _forms_of(secret: str) -> frozenset[str]:
     """How a secret is written: as it is, in addresses, forms and JSON; one that stood in an address, also as it is."""
-    forms = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), unquote(secret)}
+    quoted = (quote(secret, safe=safe, errors=_ANY) for safe in ("", "/"))
+    forms = {secret, *quoted, quote_plus(secret, errors=_ANY), unquote(secret)}
     forms |= {json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)}
     return frozenset(form for form in forms if len(form) >= SHORTEST_GIVEN)
 

@@ -11,9 +11,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.redaction.anchors import ANCHORS, Place
 from agent_tt.redaction.keyed import KEYED_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 MARK: Final = "<redacted>"
 JWT_START: Final = "eyJ"
@@ -23,6 +27,8 @@ _WORD: Final = "~redacted"
 _SHORTEST: Final = 4
 _NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+(?:~(?!r[edact]*\d))+")
 _QUOTED: Final = re.compile(r"%3[Cc]redacted%3[Ee]")
+_ANCHORS: Final = frozenset({"~r", "redacted"})
+ANCHORS.use("marks", dict.fromkeys(_ANCHORS, Place.ANYWHERE))
 _SIGNATURE: Final = "redacted"
 _JWT: Final = re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+\.redactedA*")
 
@@ -58,9 +64,13 @@ def is_mark(text: str) -> bool:
     return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, KEYED_MARK, _QUOTED, _JWT))
 
 
-def may_hold_mark(text: str) -> bool:
-    """Whether a text may hold a mark of any form. Cheap; without one `unnumbered` and `canonical` change nothing."""
-    return "~r" in text or "redacted" in text
+def may_hold_mark(held: AbstractSet[str]) -> bool:
+    """Whether a text may hold a mark of any form; without one `unnumbered` and `canonical` change nothing.
+
+    Args:
+        held: the words of `ANCHORS` that it holds.
+    """
+    return not held.isdisjoint(_ANCHORS)
 
 
 def unnumbered(text: str) -> str:

@@ -21,28 +21,28 @@ from __future__ import annotations
 
 import re
 import string
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.redaction.fields import FIELDS
+from agent_tt.redaction.anchors import ANCHORS, BESIDE_WORDS
+from agent_tt.redaction.fields import FIELDS, FIRST_HINTS
 from agent_tt.redaction.json_value import JsonValue, is_description
 from agent_tt.redaction.judging import is_placeholder, is_secret_text, is_wordy
+from agent_tt.redaction.logins import is_code, is_login, logins_in
 from agent_tt.redaction.marks import is_mark
 from agent_tt.redaction.names import is_secret_cookie, kind_of
 from agent_tt.redaction.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
-__all__ = ["holds_hint", "named_secrets", "names_in"]
+__all__ = ["named_secrets", "names_in"]
 
-_FIRST_HINTS: Final = frozenset({"pin", "pwd", "cvv", "cvc", "jwt"})
-"""Hints that a word of a secret begins with, if it holds them."""
 _LONGEST_NAME: Final = 60
 _SHORTEST_SAID: Final = 4
 
 _ASCII_OF_NAMES: Final = string.ascii_letters + string.digits + "_.-"
-_BESIDE_WORDS: Final = " \n,:"
-"""What stands beside most words, and is part of no name."""
 _NAME_REST: Final = re.compile(rf"[\w.-]{{0,{_LONGEST_NAME}}}")
 _SPACED_NAME: Final = re.compile(r"\"([\w. -]{1,60} )\Z")
 _JSON: Final = re.compile(r"(?P<slashes>\\{0,15})\"(?:\s|\\{1,15}[nrt]){0,60}:(?:\s|\\{1,15}[nrt]){0,60}")
@@ -76,77 +76,29 @@ _AUTHORIZATION: Final = re.compile(
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
     re.IGNORECASE,
 )
-_LOGINS: Final = (
-    (
-        ("curl", "wget", "http"),
-        re.compile(r"-(?:u|U|-user|-proxy-user)[ =\t]{0,4}\\{0,7}[\"']?[^\s:\"'\\/]{1,100}:(?P<it>[^\s\"'\\]{1,400})"),
-    ),
-    (("sshpass",), re.compile(r"sshpass[ \t]{1,4}-p[ \t]{0,4}\\{0,7}[\"']?(?P<it>[^\s\"'\\]{1,400})")),
-    (
-        ("mysql", "mariadb"),
-        re.compile(
-            r"(?:mysql|mysqldump|mysqladmin|mariadb)[ \t][^\r\n|;&]{0,200}?(?<=[ \t])-p(?P<it>[^\s\"'\\]{1,400})"
-        ),
-    ),
-    (
-        ("password",),
-        re.compile(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
-    ),
-)
-"""Words of a command that logs in, one of which stands near, and how it does."""
-_COMMAND: Final = 300
-"""Characters before the login of a command in which the command's name stands."""
-_SIGN: Final = re.compile(r":|=|>|,|-|is|password")
-"""What stands in every text that names a secret: a short text mostly has none of these, and is asked nothing else."""
-_CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
+_SIGN: Final = re.compile(r":|=|>|,|-|is")
+"""What stands in every text that names a secret, if it is not a command: a short text mostly has none of these."""
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
 
-def named_secrets(text: str) -> Iterator[Span]:
+def named_secrets(text: str, held: AbstractSet[str] | None = None) -> Iterator[Span]:
     """Yield where secrets stand that the text names.
 
     Args:
         text: any text.
+        held: the words of `ANCHORS` that it holds, for who knows them.
     """
-    if _SIGN.search(text) is not None:
-        yield from _named(text)
-
-
-def _named(text: str) -> Iterator[Span]:
-    lower = _lower(text)
-    names = _names(text, lower)
+    held = ANCHORS.held_in(text) if held is None else held
+    hints, of_fields = FIELDS.hints_in(held)
+    names = _names(text, hints, of_fields) if (hints or of_fields) and _SIGN.search(text) is not None else {}
     end = 0
-    for start, last in sorted(names.items()) if names else ():
+    for start, last in sorted(names.items()):
         if start < end:  # inside what was gone through as a whole
             continue
         found = _Place(text, start, last)
         yield from found.secrets()
         end = found.end
-    if "-" in text or "password" in lower:
-        yield from _logins(text, lower)
-
-
-def _logins(text: str, lower: str) -> Iterator[Span]:
-    """Yield where commands that log in say a password: after an option, or the word itself."""
-    for words, pattern in _LOGINS:
-        for word in words:  # a loop, for speed
-            if word in lower:
-                break
-        else:
-            continue
-        for match in pattern.finditer(text):
-            near = lower[max(0, match.start() - _COMMAND) : match.end()]
-            if any(word in near for word in words) and _is_login(match["it"]):
-                yield Span(*match.span("it"))
-
-
-def holds_hint(text: str) -> bool:
-    """Whether a text holds a part of a word that all names of secrets have.
-
-    Args:
-        text: any text.
-    """
-    return any(FIELDS.hints_in(_lower(text)))
+    yield from logins_in(text, held)
 
 
 def names_in(text: str) -> dict[int, int]:
@@ -155,7 +107,7 @@ def names_in(text: str) -> dict[int, int]:
     Args:
         text: any text.
     """
-    return _names(text, _lower(text))
+    return _names(text, *FIELDS.hints_in(ANCHORS.held_in(text)))
 
 
 def _lower(text: str) -> str:
@@ -165,18 +117,18 @@ def _lower(text: str) -> str:
     return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
 
 
-def _names(text: str, lower: str) -> dict[int, int]:
+def _names(text: str, hints: Sequence[str], of_fields: Sequence[str]) -> dict[int, int]:
     """Where the names of secrets stand: their ends by their beginnings."""
     found: dict[int, int] = {}
-    hints, of_fields = FIELDS.hints_in(lower)
+    lower = _lower(text) if hints or of_fields else ""
     for number, hint in enumerate([*hints, *of_fields]):
-        is_part = _is_within_word if number >= len(hints) else _goes_on if hint in _FIRST_HINTS else None
-        is_no_name, size = kind_of(hint) is None, len(hint)
-        at = lower.find(hint)
-        while at >= 0:
-            after = at + size
-            if (is_no_name and _is_alone(text, at, after)) or (is_part is not None and is_part(text, at, after)):
-                at = lower.find(hint, after)
+        is_part = _is_within_word if number >= len(hints) else _goes_on if hint in FIRST_HINTS else None
+        pattern = _places_of(hint, kind_of(hint) is not None)
+        place = pattern.search(lower)
+        while place is not None:
+            at, after = place.span()
+            if is_part is not None and is_part(text, at, after):
+                place = pattern.search(lower, after)
                 continue
             limit = max(0, at - _LONGEST_NAME)
             start = limit + len(text[limit:at].rstrip(_ASCII_OF_NAMES))
@@ -190,13 +142,17 @@ def _names(text: str, lower: str) -> dict[int, int]:
             end = at if rest is None else rest.end()
             if start not in found and kind_of(text[start:end].rstrip(".-")) is not None:
                 found[start] = end
-            at = lower.find(hint, max(end, at + 1))
+            place = pattern.search(lower, max(end, at + 1))
     return found
 
 
-def _is_alone(text: str, start: int, end: int) -> bool:
-    """Whether a hint is all that stands there, as most are: `number` is no name, `account_number` may be one."""
-    return text[start - 1 : start] in _BESIDE_WORDS and text[end : end + 1] in _BESIDE_WORDS
+@lru_cache(256)
+def _places_of(hint: str, is_name: bool) -> re.Pattern[str]:  # noqa: FBT001
+    """What finds a hint; one that is no name not where it is all that stands there: `number`, but `account_number`."""
+    if is_name:
+        return re.compile(re.escape(hint))
+    beside = f"[^{BESIDE_WORDS}]"
+    return re.compile(rf"{re.escape(hint)}(?:(?={beside})|(?<={beside}{re.escape(hint)}))")
 
 
 def _is_within_word(text: str, start: int, end: int) -> bool:
@@ -301,7 +257,7 @@ class _Place:
 
     def _authorization(self) -> Iterator[Span]:
         found = _AUTHORIZATION.match(self._text, self._name_end)
-        if found is not None and _is_login(found["it"]):
+        if found is not None and is_login(found["it"]):
             self.end = found.end()
             yield Span(*found.span("it"))
 
@@ -311,18 +267,18 @@ def _is_quoted(_place: _Place, _match: re.Match[str], _value: str) -> bool:
 
 
 def _is_option(place: _Place, _match: re.Match[str], value: str) -> bool:
-    return place.before.endswith("-") and not _is_code(value)
+    return place.before.endswith("-") and not is_code(value)
 
 
 def _is_variable(place: _Place, _match: re.Match[str], value: str) -> bool:
     """Of `NAME=value`: a program that passes `password=password` on says nothing."""
-    if _is_code(value):
+    if is_code(value):
         return False
     return place.name.isupper() or _is_no_name(value) or _LINE_BEFORE.search(place.before) is not None
 
 
 def _is_setting(place: _Place, match: re.Match[str], value: str) -> bool:
-    if _is_code(value) or _LINE_BEFORE.search(place.before) is None:
+    if is_code(value) or _LINE_BEFORE.search(place.before) is None:
         return False
     if "=" in match["separator"]:  # a program gives a name another: `password = pw`
         return _is_no_name(value)
@@ -331,7 +287,7 @@ def _is_setting(place: _Place, match: re.Match[str], value: str) -> bool:
 
 def _is_said(place: _Place, _match: re.Match[str], value: str) -> bool:
     """In the middle of a line a word is a word; letters with digits are a secret."""
-    if len(value) < _SHORTEST_SAID or _is_code(value) or is_wordy(value):
+    if len(value) < _SHORTEST_SAID or is_code(value) or is_wordy(value):
         return False
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     return has_digit and (has_letter or kind_of(place.name) == "pin")
@@ -350,15 +306,6 @@ _WAYS: Final = (
     (_ELEMENT, _is_element),
 )
 """How a name may name its value, and what must hold then; the first that holds counts."""
-
-
-def _is_login(value: str) -> bool:
-    return not is_mark(value) and not is_placeholder(value) and not _is_code(value) and not is_wordy(value)
-
-
-def _is_code(value: str) -> bool:
-    """Whether a value is an expression: `os.environ["KEY"]`, `getpass()`, `$(pass show x)`."""
-    return _CALLED.match(value) is not None
 
 
 def _is_no_name(value: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction import personal
@@ -13,8 +14,6 @@ from agent_tt.redaction.rules import Rules
 from agent_tt.redaction.spans import Span, quote_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agent_tt.redaction.patterns import Pattern
 
 __all__ = ["OWN"]
@@ -26,10 +25,15 @@ class _Own:
     Attributes:
         rules: as they were said.
         at_least: rules that hold whatever others do: an agent is given what they took out.
+        has_profile: whether a profile is among them.
+        finds_more: whether they find anything in texts.
+        least_number: the least number that may be personal data.
     """
 
     def __init__(self) -> None:
         self.rules = self.at_least = Rules()
+        self.has_profile = self.finds_more = False
+        self.least_number: float = math.inf
         self._patterns: tuple[Pattern, ...] = ()
 
     def use(self, rules: Rules) -> None:
@@ -49,26 +53,23 @@ class _Own:
                 found.append(read_pattern(text))
             except Unfit:
                 continue
-        self.rules, self._patterns = rules, tuple(found)
+        self.rules, self._patterns, self.has_profile = rules, tuple(found), bool(rules.profile)
+        self.finds_more = bool(found) or self.has_profile
+        self.least_number = personal.LEAST_NUMBER if self.has_profile else math.inf
         FIELDS.use((*rules.fields, *(STRICT_FIELDS if rules.profile == "strict" else ())), rules.allow)
         kind_of.cache_clear()
         is_secret_header.cache_clear()
         GIVEN.renew()
 
     def __bool__(self) -> bool:
-        return bool(self._patterns or self.rules.profile)
+        return self.finds_more
 
-    def spans(self, text: str) -> Iterator[Span]:
-        """Yield what they find in a text."""
-        found = self._found(text)
-        return (span for span in found if not FIELDS.allow(text[span.start : span.end])) if self.rules.allow else found
-
-    def _found(self, text: str) -> Iterator[Span]:
+    def spans(self, text: str) -> list[Span]:
+        """What they find in a text."""
+        found = personal.personal_in(text, is_strict=self.rules.profile == "strict") if self.has_profile else []
         for own in self._patterns:
-            for match in own.pattern.finditer(text):
-                yield Span(*match.span(), quote_of(text, *match.span()))
-        if self.rules.profile:
-            yield from personal.personal_in(text, is_strict=self.rules.profile == "strict")
+            found += (Span(*match.span(), quote_of(text, *match.span())) for match in own.pattern.finditer(text))
+        return [span for span in found if not FIELDS.allow(text[span.start : span.end])] if self.rules.allow else found
 
     def may_take_short(self, text: str) -> bool:
         """Whether a short text may hold something that a profile or an own pattern takes out.
@@ -79,16 +80,16 @@ class _Own:
         Args:
             text: a text of less than eight characters.
         """
-        return bool(self._patterns) or (bool(self.rules.profile) and not text.replace("_", "").isalnum())
+        return bool(self._patterns) or (self.has_profile and not text.replace("_", "").isalnum())
 
     def takes_number(self, number: float) -> bool:
         """Whether a number is personal data."""
-        return bool(self.rules.profile) and type(number) is int and personal.is_personal_number(number)
+        return number >= self.least_number and type(number) is int and personal.is_personal_number(number)
 
     def open_from(self, text: str) -> int:
         """Find where a match could begin that the text's next piece would complete; its length where none could."""
         at = min((own.begin(text) for own in self._patterns), default=len(text))
-        return min(at, personal.open_from(text)) if self.rules.profile else at
+        return min(at, personal.open_from(text)) if self.has_profile else at
 
 
 OWN: Final = _Own()

@@ -1,10 +1,10 @@
 """What secrets look like wherever they stand: keys of providers, tokens, private keys, and logins in addresses.
 
 Sources of the shapes: what the issuers say of their keys (the prefixes that secret scanners know, RFC 7519 for JSON Web
-Tokens, RFC 7468 for private keys, RFC 3986 §3.2.1 for logins). A text is searched for single letters first, which costs
-next to nothing, then for words, and for patterns only where it holds one. No pattern takes longer than in proportion to
-a text, whatever is in it: from where one may begin, only so far is looked ahead (a digit tells a key from words within
-its first 256 characters), or nothing that was passed can begin it again.
+Tokens, RFC 7468 for private keys, RFC 3986 §3.2.1 for logins). One pass tells which words of all shapes a text holds
+(`anchors`); it is searched with the patterns of these alone. No pattern takes longer than in proportion to a text,
+whatever is in it: from where one may begin, only so far is looked ahead (a digit tells a key from words within its
+first 256 characters), or nothing that was passed can begin it again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.redaction.anchors import ANCHORS, Place
+from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.judging import is_placeholder, is_wordy
 from agent_tt.redaction.marks import is_mark
 from agent_tt.redaction.named import named_secrets
@@ -21,8 +23,9 @@ from agent_tt.redaction.spans import Span, apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
-__all__ = ["may_begin_secret", "secrets_in"]
+__all__ = ["may_begin_secret", "may_hold_secret", "secrets_in"]
 
 
 class _Shape(NamedTuple):
@@ -88,15 +91,31 @@ _SHAPES: Final = (
     # Discord: the id of a bot, a time, and a digest.
     _shape(".", ".", r"\.(?<=[\w-]{22}\.)[\w-]{6}\.(?P<it>[\w-]{27,45})(?![\w.-])", is_of_parts=True),
     *(
-        _shape("", start, rf"{start}(?<![A-Za-z0-9]{start})(?P<it>[0-9a-f]{{32}})(?![0-9A-Za-z])")
+        _shape(start[0], start, rf"{start}(?<![A-Za-z0-9]{start})(?P<it>[0-9a-f]{{32}})(?![0-9A-Za-z])")
         for start in ("SK", "AC")  # Twilio
     ),
 )
-_BY_LETTER: Final = tuple(
-    (first, tuple((word, shape) for shape in _SHAPES if shape.letter == first for word in shape.words))
-    for first in dict.fromkeys(shape.letter for shape in _SHAPES)
-)
-"""Words and shapes, grouped by letter: a text that lacks the letter skips the whole group."""
+
+
+def _anchors_of(word: str) -> tuple[str, ...]:
+    """What a text must hold, in small letters, that holds a word of a shape."""
+    if word == "_":
+        return tuple(f"{start}_" for start in _UNDERSCORED)
+    if word in ("SK", "AC"):  # in the middle of many words, but mostly not before a digit or one of six letters
+        return tuple(f"{word.lower()}{digit}" for digit in "0123456789abcdef")
+    return ("private key",) if word == "PRIVATE" else (word.lower(),)
+
+
+_ANYWHERE: Final = next(shape for shape in _SHAPES if shape.words == (".",))
+"""The shape that has no word which is rare."""
+_BY_ANCHOR: Final[dict[str, list[tuple[str, _Shape]]]] = {}
+"""By what a text holds: the words of shapes as they are written, and the shapes."""
+for _each in _SHAPES:
+    for _word in _each.words if _each is not _ANYWHERE else ():
+        for _anchor in _anchors_of(_word):
+            _BY_ANCHOR.setdefault(_anchor, []).append((_word, _each))
+ANCHORS.use("shapes", dict.fromkeys(_BY_ANCHOR, Place.ANYWHERE))
+
 _UNSURE: Final = (
     ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),
     (".", re.compile(r"[\w-]{22}\.[\w-]{6}\.[\w.-]{0,46}\Z")),
@@ -109,23 +128,51 @@ _SURE: Final = re.compile(
 )
 """The words of shapes that are rare enough for a run with one of them to be taken for a secret's beginning."""
 _PARAMETER_BEGUN: Final = re.compile(r"[?&;][\w.%-]{1,60}=")
-_PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
+_PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=\Z")
+_VALUE: Final = re.compile(r"[^\s&;#\"'<>\\]+")
+_LONGEST_PARAMETER: Final = 65
+"""Characters of its name and of what stands before that."""
 
 
-def secrets_in(text: str) -> list[Span]:
+def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
     """Where secrets stand in a text, in order and apart from each other.
 
     Args:
         text: any text, also JSON or a piece of some.
+        held: the words of `ANCHORS` that it holds, for who knows them.
     """
-    likely = [shape for letter, words in _BY_LETTER if letter in text for word, shape in words if word in text]
-    found = [span for shape in dict.fromkeys(likely) for span in _matches(shape, text)] if likely else []
-    if "=" in text and ("?" in text or "&" in text or ";" in text):
-        found += _parameters(text)
-    found += named_secrets(text)
-    if OWN:
+    found: list[Span] = []
+    held = ANCHORS.held_in(text) if held is None else held
+    if held or _ANYWHERE.letter in text:
+        for shape in _likely(text, held):
+            found += _matches(shape, text)
+    if held:
+        if "=" in text and ("?" in text or "&" in text or ";" in text) and FIELDS.may_name_parameter(held):
+            found += _parameters(text)
+        found += named_secrets(text, held)
+    if OWN.finds_more:
         found += OWN.spans(text)
     return apart(found) if found else found
+
+
+def _likely(text: str, held: AbstractSet[str]) -> list[_Shape]:
+    """The shapes whose words a text holds."""
+    likely = [_ANYWHERE] if _ANYWHERE.letter in text else []
+    for anchor in held:
+        for word, shape in _BY_ANCHOR.get(anchor, ()):
+            if shape.letter in text and word in text and shape not in likely:
+                likely.append(shape)
+    return likely
+
+
+def may_hold_secret(text: str, held: AbstractSet[str]) -> bool:
+    """Whether a text may hold anything that `secrets_in` finds.
+
+    Args:
+        text: any text.
+        held: the words of `ANCHORS` that it holds.
+    """
+    return bool(held) or OWN.finds_more or _ANYWHERE.letter in text
 
 
 def may_begin_secret(run: str) -> bool:
@@ -150,7 +197,13 @@ def _matches(shape: _Shape, text: str) -> Iterator[Span]:
 
 
 def _parameters(text: str) -> Iterator[Span]:
-    for match in _PARAMETER.finditer(text):
-        value = match["it"]
-        if is_secret_parameter(match["name"]) and not is_mark(value) and not is_placeholder(value):
-            yield Span(*match.span("it"))
+    at = text.find("=")
+    end = 0
+    while at >= 0:
+        begun = _PARAMETER.search(text, max(end, at - _LONGEST_PARAMETER), at + 1)
+        value = None if begun is None else _VALUE.match(text, at + 1)
+        if begun is not None and value is not None:
+            end = value.end()
+            if is_secret_parameter(begun["name"]) and not is_mark(value[0]) and not is_placeholder(value[0]):
+                yield Span(*value.span())
+        at = text.find("=", max(at + 1, end))

@@ -6,6 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED
 from agent_tt.redaction.marks import (
@@ -24,7 +25,7 @@ from agent_tt.redaction.names import (
     is_secret_parameter,
 )
 from agent_tt.redaction.own import OWN
-from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.shapes import may_hold_secret, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,9 +92,17 @@ def _remembered(text: str) -> object:
     return text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
 
 
+def is_clean(text: str) -> bool:
+    """Whether it is known that nothing is found in a text, and no mark either."""
+    return _CLEAN.version == GIVEN.version and _remembered(text) in _CLEAN.kept
+
+
 def asked_text(text: str) -> str:
     """As `asked`, for a text."""
-    return text if _remembered(text) in _CLEAN.seen() else canonical(redact_text(text))
+    if is_clean(text):
+        return text
+    shown = redact_text(text)
+    return shown if is_clean(shown) else canonical(shown)
 
 
 def asked_parameters(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -118,19 +127,21 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
         return text
     seen = _CLEAN.seen()
-    shown_before = _SHOWN.now() if hide is None else {}
-    if known in shown_before:
+    shown_before = _SHOWN.now() if hide is None else None
+    if shown_before and known in shown_before:
         return shown_before[known]
-    shown = text if hide is not None else unnumbered(text)  # what a replay gave
+    held = ANCHORS.held_in(text)
+    shown = unnumbered(text) if held and hide is None else text  # what a replay gave
     hide = hide or marked
-    if len(text) >= _SHORTEST or OWN.may_take_short(text):
-        shown = replaced(shown, secrets_in(shown), hide)
+    if may_hold_secret(text, held) and (len(text) >= _SHORTEST or OWN.may_take_short(text)):
+        found = secrets_in(shown, held if shown is text else None)
+        shown = replaced(shown, found, hide) if found else shown
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
-    if shown is text and not may_hold_mark(text):
+    if shown is text and not (held and may_hold_mark(held)):
         seen.add(known)
-    elif shown is not text:
+    elif shown is not text and shown_before is not None:
         shown_before[known] = shown
     return shown
 

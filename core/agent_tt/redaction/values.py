@@ -29,6 +29,7 @@ from agent_tt.redaction.texts import (
     cleaned_bytes,
     given_text,
     header_value,
+    is_clean,
     marked,
     redact_text,
     without_cookies,
@@ -45,10 +46,6 @@ _LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
 """Options after which `user:password` stands, as curl's."""
 
 
-_ASKED, _KEPT, _ANSWERED = Clean(), Clean(), Clean()
-"""Objects of texts and numbers in which nothing was found, for each way of going through them."""
-
-
 def redact(value: Wire, name: str = "") -> Wire:
     """A wire value without secrets.
 
@@ -56,17 +53,17 @@ def redact(value: Wire, name: str = "") -> Wire:
         value: what is to be kept.
         name: name of the field that holds it.
     """
-    return _Walk(redact_text, clean=_KEPT).value(value, name)
+    return _KEPT.value(value, name)
 
 
 def asked(value: Wire, name: str = "") -> Wire:
     """As `redact`, for what a question asks: every secret is the same, and so is a mark that a replay gave."""
-    return _Walk(asked_text, clean=_ASKED).value(value, name)
+    return _ASKED.value(value, name)
 
 
 def given(value: Wire) -> Wire:
     """As `redact`, for an answer: what it gives the agent is recognised when that hands it on."""
-    return _Walk(given_text, hide=GIVEN.hide, clean=_ANSWERED).value(value, "")
+    return _ANSWERED.value(value, "")
 
 
 def given_by_name(value: Wire) -> Wire:
@@ -102,12 +99,15 @@ class _Walk:
         text: gives a text without secrets.
         hide: gives what stands for a secret whose name gave it away.
         clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
+
+    Attributes:
+        known: these.
     """
 
     def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: Clean | None = None) -> None:
         self._clean = text
         self._hide = hide or marked
-        self._known = clean
+        self.known = clean
 
     def value(self, value: Wire, name: str, beside: Mapping[str, Wire] | None = None) -> Wire:
         """A value without secrets.
@@ -119,20 +119,24 @@ class _Walk:
         """
         kind = type(value)
         if kind is str:
-            return self._text(value, name, beside)  # type: ignore[arg-type]  # its kind is known
-        if kind is dict:
-            return self._object(value, name)  # type: ignore[arg-type]
-        if kind is list:
-            return self._list(value, name)  # type: ignore[arg-type]
+            if not name or kind_of(name) is None:  # mostly, and at once
+                return self._clean(value)  # type: ignore[arg-type]  # its kind is known
+            return self._named_text(value, name, beside)  # type: ignore[arg-type]
         if kind is int or kind is float:
-            return self._number(value, name, beside)  # type: ignore[arg-type]
+            if (value >= OWN.least_number and kind is int) or (name and kind_of(name) is not None):  # type: ignore[operator]
+                return self._number(value, name, beside)  # type: ignore[arg-type]
+            return value
+        if kind is dict:
+            return self._object(value, name) if value else value  # type: ignore[arg-type]
+        if kind is list:
+            return self._list(value, name) if value else value  # type: ignore[arg-type]
         return value
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict; one like it is not gone through again."""
-        if self._known is None or VALUE in fields or "value" in fields or (name and kind_of(name) is not None):
+        if self.known is None or VALUE in fields or "value" in fields or (name and kind_of(name) is not None):
             return self._dict(fields, name)  # its own name counts too
-        seen = self._known.seen()
+        seen = self.known.seen()
         try:
             known = (hash(tuple(fields.items())), _OBJECT)
         except TypeError:  # it holds others
@@ -144,9 +148,7 @@ class _Walk:
             seen.add(known)
         return shown
 
-    def _text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
-        if not name or kind_of(name) is None:  # mostly, and at once
-            return self._clean(text)
+    def _named_text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
         if text and is_secret_text(name, text, lambda: " ".join(beside or ())):
             return self._secret(text, name)
         return self._clean(text)
@@ -172,11 +174,20 @@ class _Walk:
 
     def _fields(self, fields: dict[str, Wire], name: str) -> Wire:
         changed: dict[str, Wire] = {}
+        clean, least_number = self._clean, OWN.least_number
         for key, item in fields.items():
-            if item is None or item is True or item is False:
+            kind = type(item)
+            if item is None or kind is bool:
                 continue
-            plain = not name and key != VALUE and key != "value"
-            shown = self.value(item, key if plain else _name_of(fields, key, item, name), fields)
+            shown: Wire
+            if name or key == VALUE or key == "value":
+                shown = self.value(item, _name_of(fields, key, item, name), fields)
+            elif kind is str and kind_of(key) is None:  # these two are most of all fields
+                shown = clean(item)  # type: ignore[arg-type]
+            elif kind is int and item < least_number and kind_of(key) is None:  # type: ignore[operator]
+                continue
+            else:
+                shown = self.value(item, key, fields)
             if shown is not item:
                 changed[key] = shown
         cleaned = {**fields, **changed} if changed else fields
@@ -205,9 +216,14 @@ class _Walk:
         return entry if all(map(is_, shown, entry)) else shown
 
     def _with_clean_keys(self, fields: dict[str, Wire]) -> dict[str, Wire]:
+        known = _KEYS.seen()
+        if fields.keys() <= known:
+            return fields
         for key in fields:
             if len(key) >= SHORTEST_GIVEN and self._clean(key) != key:
                 break
+            if len(key) < SHORTEST_GIVEN or is_clean(key):
+                known.add(key)
         else:
             return fields
         return {self._clean(key): item for key, item in fields.items()}
@@ -218,7 +234,7 @@ class _Walk:
             return items if shown_value == items[1] else [items[0], shown_value]
         shown = [self.value(item, name) for item in items]
         before = ""
-        for index, item in enumerate(items):
+        for index, item in enumerate(items) if str in map(type, items) else ():
             if type(item) is str:
                 if before and not item.startswith("-"):
                     shown[index] = self._argument(before, item, shown[index])
@@ -248,6 +264,14 @@ class _Walk:
         else:
             shown = cleaned_bytes(data, self._clean)
         return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
+
+
+_KEPT: Final = _Walk(redact_text, clean=Clean())
+_ASKED: Final = _Walk(asked_text, clean=Clean())
+_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean())
+"""The ways of going through a value; objects in which nothing was found are known to each by itself."""
+_KEYS: Final = Clean()
+"""Keys of objects in which nothing was found."""
 
 
 class Redactor:
@@ -281,7 +305,7 @@ class _CarryingWalk(_Walk):
     """
 
     def __init__(self, carried: Carried[Wire]) -> None:
-        super().__init__(redact_text, clean=_KEPT)
+        super().__init__(redact_text, clean=_KEPT.known)
         self._carried = carried
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:

@@ -45,6 +45,8 @@ def admit_piece(piece: Wire | Judged) -> Judged:
 
 def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
     """Metadata, as it may be stored."""
+    if not facts:
+        return {}
     admitted = admit(dict(facts))
     return admitted if isinstance(admitted, dict) else {}
 

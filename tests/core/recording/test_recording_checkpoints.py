@@ -183,3 +183,33 @@ def test_a_program_is_recorded_with_some_checkpoints_and_the_screen_says_so(
     capsys.readouterr()
     assert main(["show", "latest", "3", *where]) == 0
     assert "no checkpoint, state of an earlier step" in capsys.readouterr().out
+
+
+def test_a_step_whose_state_could_not_be_read_says_so_and_whose_state_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from agent_tt_tui.cli.root import run as main
+
+    class Desk:
+        asked = 0
+
+        def get_state(self) -> dict[str, int]:
+            if self.asked == 2:
+                raise LookupError("no state")
+            return {"asked": self.asked}
+
+    desk, path = Desk(), tmp_path / "runs.db"
+    with agent_tt.record("desk", state=desk, store=path) as run:
+        for desk.asked in (1, 2, 3):
+            with run.step("ask"):
+                pass
+    with closing(open_store(path)) as store:
+        assert [step.is_unkept for step in store.steps(store.run("desk").id)] == [False, True, False]
+    where = ["--store", str(path)]
+    said = "no checkpoint, its state could not be read (LookupError: no state); state of an earlier step"
+    assert main(["show", "desk@2", *where]) == 0
+    assert said in capsys.readouterr().out
+    main(["diff", "desk@1", "desk@2", *where])
+    assert said in capsys.readouterr().err
+    assert main(["export", "desk", "--at", "2", "--markdown", *where]) == 0
+    assert "The state after this step was not kept." in capsys.readouterr().out

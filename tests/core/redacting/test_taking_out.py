@@ -25,6 +25,7 @@ from agent_tt.errors import IsRunning, Refused
 from agent_tt.model import NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.runs import AgentCode
+from agent_tt.querying.to_redact import in_run
 from agent_tt.redacting.taking_out import take_out
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.own import OWN
@@ -129,6 +130,8 @@ def test_no_kind_is_left_in_any_page_by_any_way_into_the_file(tmp_path: Path, mo
     assert _problems(path) == []
     again = _take_out(path)
     assert again.changed.total() == 0, "there is nothing more"
+    with closing(open_store(path)) as store:
+        assert [*in_run(store, store.runs()[0])] == [], "marks are nothing that would go"
     with closing(open_store(path)) as store:
         (said,) = RunFacts.redacted.of(store.runs()[0].metadata) or ()
         assert (said.profile, said.unsure) == ("personal", None)

@@ -91,6 +91,26 @@ def test_each_kind_is_found_wherever_it_is_cut(kind: str):
             assert grown(cut(text, place)) == whole
 
 
+LOGINS = (
+    *("Bearer opaque-0123456789-token", "he said bearer opaqueTokenOfLetters1", "BEARER\nopaque12345678"),
+    *("curl -u ann:hunter2Xy9Q", "curl -uann:opaqueword1", "sshpass -p opaque9word ssh", "mysql -h db -popaque9word"),
+    *("machine h login ann password opaque9word", "wget --user ann:opaque9word", "curl --proxy-user ann:opaque9word"),
+)
+
+
+@pytest.mark.parametrize("text", LOGINS)
+def test_no_letter_of_what_a_login_says_is_let_go_before_the_rest_has_come(text: str):
+    for before, after in CONTEXTS:
+        whole = before + text + after
+        expected = covered(secrets_in(whole), len(whole))
+        assert any(expected)
+        assert grown(list(whole)) == expected
+        for place in range(len(whole)):
+            assert grown(cut(whole, place)) == expected
+            assert grown(cut(whole, place, place + 1)) == expected
+            assert grown(cut(whole, place, place + 6)) == expected
+
+
 @pytest.mark.parametrize("text", HARMLESS_TEXTS, ids=range(len(HARMLESS_TEXTS)))
 def test_what_is_no_secret_is_none_wherever_it_is_cut(text: str):
     for before, after in CONTEXTS:

@@ -16,6 +16,7 @@ import orjson
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.streams.channels import Channel, Channels, leaves_of, named_leaves
+from agent_tt.redaction.streams.event_forms import EventForm, may_name
 from agent_tt.redaction.texts import is_binary
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Body:
         self._size = 0
         self._read = 0
         self._is_start = True
+        self._form: EventForm | None = None
 
     def feed(self, data: bytes, *, is_end: bool = False) -> None:
         """Take the next bytes.
@@ -139,6 +141,12 @@ class Body:
 
     def _take_event(self, text: str, at: int) -> bool:
         """Take an event that is JSON; False where it is not, or names a field twice."""
+        texts = None if self._form is None else self._form.texts_in(text)
+        if texts is not None:
+            offsets = _Bytes(text, at)
+            for of_text, said, first in texts:
+                self._events.feed(of_text, said, _Stretch(self._covers, said, 0, offsets, first))
+            return True
         try:
             event: Wire = orjson.loads(text.encode("utf-8", "surrogateescape"))
         except ValueError:
@@ -148,7 +156,8 @@ class Body:
         written = [token for token in tokens if token["colon"] is None]
         if len(leaves) != len(written):
             return False
-        named = named_leaves(event)
+        keys = [token["text"] for token in tokens if token["colon"] is not None]
+        named = named_leaves(event) if may_name(text, keys, leaves) else {}
         offsets = _Bytes(text, at)
         for token in tokens:
             key = token["text"]
@@ -171,6 +180,7 @@ class Body:
                 size = offsets.of(token.end("text")) - offsets.of(first)
                 is_plain = len(name) == len(raw) == size
                 self._cover(offsets, first, token.end("text"), name if is_plain else GIVEN.hide(raw, size=size))
+        self._form = EventForm.of(text, leaves, written, keys)
         return True
 
     def _cover(self, offsets: _Bytes, start: int, end: int, shown: str) -> None:

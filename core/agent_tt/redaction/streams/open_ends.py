@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.redaction.anchors import ANCHORS
+from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.json_value import JsonValue, is_description
-from agent_tt.redaction.named import holds_hint, names_in
+from agent_tt.redaction.named import names_in
 from agent_tt.redaction.names import SCHEMA_PARENTS, kind_of
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import may_begin_secret
@@ -53,6 +55,8 @@ _TELEGRAM: Final = re.compile(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
 _PLAIN: Final = re.compile(r"[A-Za-z ,;!?\n]+")
 _LONGEST_CALM: Final = 48
 _LONGEST_HINT: Final = 16
+_BEARER: Final = "earer"
+"""The one of `ANCHORS` that plain words alone may hold, and that a secret follows."""
 _WHOLE: Final = (
     *("sk-", "glpat-", "xoxa-", "xoxb-", "xoxc-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "AKIA", "ASIA"),
     *("AIzaSy", "ya29.", "xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-", "SG.", "hvs.", "hvb."),
@@ -114,7 +118,7 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
         if span.start < end < span.end:
             end = span.start
     context = min(context, end)
-    is_calm = context == len(text)
+    is_calm = context == len(text) and login is None  # what a login's word says may be still to come
     is_schema = any(parent in text for parent in SCHEMA_PARENTS)
     return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)), is_calm)
 
@@ -130,8 +134,10 @@ def stays_calm(text: str, before: int, run: int) -> bool:
     grown = text[run:]
     if len(grown) > _LONGEST_CALM or _PLAIN.fullmatch(grown) is None or GIVEN.secrets:
         return False
+    held = ANCHORS.held_in(text[max(0, before - _LONGEST_HINT) :])
     return not (
-        holds_hint(text[max(0, before - _LONGEST_HINT) :])
+        any(FIELDS.hints_in(held))
+        or _BEARER in held
         or may_begin_secret(grown)
         or OWN.open_from(grown) < len(grown)
         or _BEGUN.search(grown) is not None

@@ -17,6 +17,8 @@ _MOST_CHANNELS: Final = 4
 _EARLIER: Final = "no checkpoint, state of an earlier step"
 _DROPPED: Final = "no checkpoint kept, it was dropped; state of an earlier step"
 
+_UNREAD: Final = "no checkpoint, its state could not be read ({}); state of an earlier step"
+
 
 def name_of(step: Step) -> str:
     """The name of a step, with a word where no model gave what it works with."""
@@ -32,6 +34,8 @@ def unkept(step: Step) -> str:
     """Why the state that is shown with a step is not its own; "" where it is."""
     if has_own_state(step):
         return ""
+    if step.facts.state_error is not None:
+        return _UNREAD.format(clean(step.facts.state_error))
     return _EARLIER if step.facts.state_dropped is None else _DROPPED
 
 

@@ -1,0 +1,136 @@
+"""Events of a stream that are written alike: all but a few texts of each is as in the one before.
+
+Most events of a model's answer differ in one word. Once one was gone through, the next like it is told by what stands
+between its texts, and of these only what may hold a secret is looked at: parsing each would take several times as long.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from agent_tt.redaction.anchors import ANCHORS
+from agent_tt.redaction.fields import FIELDS
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.names import kind_of
+from agent_tt.redaction.own import OWN
+from agent_tt.redaction.texts import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from agent_tt.redaction.streams.channels import Key, Leaf
+
+__all__ = ["EventForm", "may_name"]
+
+_LONGEST: Final = 2_000
+"""Characters of an event whose form is kept."""
+_MOST_VALUES: Final = 20
+_SHORTEST_KEY: Final = 8
+"""Characters of a key that may be a secret itself."""
+_COUNT: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?![0-9.eE])")
+"""A number that counts something: no personal data is as short."""
+
+
+class _Value(NamedTuple):
+    """A value that may differ from event to event.
+
+    Attributes:
+        before: what is written before it, back to the value before that.
+        is_text: whether it is a text; else it is a number that counts.
+        key: of a text, which one of the stream it is a stretch of; None of one that stands for itself.
+    """
+
+    before: str
+    is_text: bool
+    key: Key | None
+
+
+class EventForm:
+    """How an event is written.
+
+    Args:
+        values: what may differ, in order.
+        after: what is written after all of it.
+    """
+
+    def __init__(self, values: Sequence[_Value], after: str) -> None:
+        self._values = values
+        self._after = after
+        self._version = GIVEN.version
+
+    @classmethod
+    def of(
+        cls, text: str, leaves: Sequence[Leaf], written: Sequence[re.Match[str]], keys: Collection[str]
+    ) -> EventForm | None:
+        """The form of an event; None where the next one has to be gone through as this one was.
+
+        Args:
+            text: the event.
+            leaves: its texts and numbers.
+            written: the same, as they are written.
+            keys: the names of its fields, as they are written.
+        """
+        if len(text) > _LONGEST or len(leaves) > _MOST_VALUES or may_name(text, keys, leaves):
+            return None
+        if any(len(key) >= _SHORTEST_KEY and not key.replace("_", "").isalpha() for key in keys):
+            return None
+        values, at = list[_Value](), 0
+        for leaf, token in zip(leaves, written, strict=True):
+            is_text = isinstance(leaf.held, str)
+            if not leaf.path or _tells_texts_apart(leaf) or not (is_text or _COUNT.fullmatch(token[0])):
+                continue
+            first, last = token.span("text") if is_text else token.span()
+            values.append(_Value(text[at:first], is_text, leaf.key))
+            at = last
+        return cls(values, text[at:])
+
+    def texts_in(self, text: str) -> list[tuple[Key | None, str, int]] | None:
+        """The texts of another event that are to be judged, with their places; None where it is not of this form.
+
+        Args:
+            text: the event.
+        """
+        if "\\" in text or not text.isprintable() or self._version != GIVEN.version:
+            return None
+        found, at = [], 0
+        for value in self._values:
+            if not text.startswith(value.before, at):
+                return None
+            first = at + len(value.before)
+            if value.is_text:
+                at = text.find('"', first)
+                found.append((value.key, text[first:at], first))
+            else:
+                count = _COUNT.match(text, first)
+                at = -1 if count is None else count.end()
+            if at < 0:
+                return None
+        if text[at:] != self._after or _names_something(text):
+            return None
+        return [each for each in found if each[0] is not None or redact_text(each[1]) != each[1]]
+
+
+def may_name(text: str, keys: Collection[str], leaves: Sequence[Leaf]) -> bool:
+    """Whether the name of a field or option, or a number's size, may give something of an event away.
+
+    Args:
+        text: the event, as it is written.
+        keys: the names of its fields, as they are written.
+        leaves: its texts and numbers.
+    """
+    if _names_something(text) or (FIELDS and ("value" in keys or any(map(kind_of, keys)))):
+        return True
+    return OWN.has_profile and any(type(leaf.held) is int and leaf.held >= OWN.least_number for leaf in leaves)
+
+
+def _names_something(text: str) -> bool:
+    """Whether a text may hold the name of a secret, as far as one says that is no field of a project's own."""
+    held = ANCHORS.held_in(text)
+    return "\\u" in text or (bool(held) and (any(FIELDS.hints_in(held)) or "auth" in held or "-u" in held))
+
+
+def _tells_texts_apart(leaf: Leaf) -> bool:
+    """Whether what a text says is part of what others of its event are called."""
+    name = leaf.path[-1]
+    return isinstance(name, str) and (name.lower().endswith("index") or (name == "type" and len(leaf.path) == 1))

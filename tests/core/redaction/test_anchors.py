@@ -1,0 +1,220 @@
+"""The pass that lets most texts go: it misses nothing, whatever is written around a secret, and however."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given as for_all
+from hypothesis import settings
+from hypothesis import strategies as st
+from tests.core.redaction.personal_kinds import PERSONAL
+from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS, WORD
+
+from agent_tt.redaction import anchors, shapes
+from agent_tt.redaction.anchors import ANCHORS
+from agent_tt.redaction.fields import SECRET_HINTS, STRICT_FIELDS
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.judging import is_placeholder
+from agent_tt.redaction.marks import is_mark
+from agent_tt.redaction.names import is_secret_parameter
+from agent_tt.redaction.own import OWN
+from agent_tt.redaction.rules import Rules
+from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.streams import bodies
+from agent_tt.redaction.streams.answers import Veil
+from agent_tt.redaction.texts import asked_text, redact_text
+
+
+@pytest.fixture(autouse=True)
+def _no_rules():
+    yield
+    OWN.use(Rules())
+    GIVEN.forget()
+
+
+GLUE = (
+    *(" ", ": ", "=", '"', '":"', "'", "\n", "\\n", "\\\\n", "?", "&", "&amp;", ";", "_", "-", ".", "/", "@", "://"),
+    *("<", ">", "is ", "é", "😀", "\u212a", "İ", "ſ", "\ud800", "0", "a", "A1", "%20", "f" * 31, "~r1~~", "<redacted>"),
+    *("curl -u ", "mysql -p", "sshpass -p ", "login ann password ", "githubPat", "x_pat", "sig", "auth", "PRIVATE KEY"),
+    ",",
+)  # fmt: skip
+PARTS = (
+    *(text for text, _ in TEXTS.values()), *(secret for _, secret in TEXTS.values()), *HARMLESS_TEXTS, *SECRET_HINTS,
+    *(word for shape in shapes._SHAPES for word in shape.words), *PERSONAL.values(),
+    *STRICT_FIELDS, *(field.replace(" ", "_").upper() for field in STRICT_FIELDS),
+    *("".join(map(str.title, field.split())) for field in STRICT_FIELDS),
+)  # fmt: skip
+CASES = (str, str, str, str.upper, str.lower, str.title, str.swapcase)
+pieces = st.one_of(
+    st.sampled_from(GLUE), st.tuples(st.sampled_from(PARTS), st.sampled_from(CASES)).map(lambda both: both[1](both[0]))
+)
+
+
+@pytest.mark.parametrize("profile", [None, "strict"])
+@settings(max_examples=800, deadline=None)
+@for_all(st.lists(pieces, max_size=10).map("".join))
+def test_a_text_without_an_anchor_is_found_nothing_in_by_the_rules_that_need_it(profile: str | None, text: str):
+    """Told that every anchor is there, the rules find what they find with those that are."""
+    OWN.use(Rules(profile=profile, fields=("blood group",)))
+    assert secrets_in(text) == secrets_in(text, ANCHORS.words)
+
+
+@pytest.mark.parametrize("number", range(len(shapes._SHAPES)))
+@settings(max_examples=40, deadline=None)
+@for_all(st.data())
+def test_every_secret_of_a_shape_holds_an_anchor_of_it(number: int, data: st.DataObject):
+    shape = shapes._SHAPES[number]
+    text = data.draw(st.from_regex(re.compile(shape.pattern.pattern, re.ASCII)))
+    if shape.pattern.search(text) is not None:
+        assert shape in shapes._likely(text, ANCHORS.held_in(text))
+
+
+REFERENCE = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
+OF_ADDRESSES = (
+    "?",
+    "&",
+    "&amp;",
+    ";",
+    "key",
+    "api_key",
+    "a",
+    "=",
+    "==",
+    WORD,
+    "x" * 31,
+    " ",
+    "#",
+    "%20",
+    "sig",
+    "é",
+    "\n",
+)
+
+
+@settings(max_examples=800, deadline=None)
+@for_all(st.lists(st.sampled_from(OF_ADDRESSES), max_size=14).map("".join))
+def test_parameters_are_found_as_by_one_search_through_the_whole_text(text: str):
+    found = [(span.start, span.end) for span in shapes._parameters(text)]
+    assert found == [
+        match.span("it")
+        for match in REFERENCE.finditer(text)
+        if is_secret_parameter(match["name"]) and not is_mark(match["it"]) and not is_placeholder(match["it"])
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@for_all(st.lists(pieces, max_size=6).map("".join))
+def test_the_words_of_a_text_are_the_same_without_the_library(text: str):
+    held = ANCHORS.held_in(text)
+    with pytest.MonkeyPatch.context() as without:
+        without.setattr(anchors, "find_spec", lambda _name: None)
+        without.setattr(ANCHORS, "_search", None)
+        alone = ANCHORS.held_in(text)
+    ANCHORS._search = None
+    assert alone == held
+
+
+def test_a_secret_with_half_a_letter_is_taken_out():
+    """JSON may hold a half of a pair that makes one letter, which no encoding has."""
+    for kept in (redact_text, asked_text):
+        assert WORD not in kept(f'{{"password": "{WORD}\ud800"}}')
+    assert WORD not in GIVEN.hide(f"{WORD}\ud800")
+
+
+# ---------------------------------------------------------------- events that are written alike
+
+
+def covered(events: list[Any], *, has_forms: bool) -> bytes:
+    """What is kept of a stream of events."""
+    GIVEN.forget()
+    kept: dict[int, bytes | None] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        if not has_forms:
+            patch.setattr(bodies.EventForm, "of", lambda *_: None)
+        veil = Veil()
+        veil.headers([("content-type", "text/event-stream")])
+        for number, event in enumerate(events):
+            line = event if isinstance(event, str) else json.dumps(event, ensure_ascii=number % 2 == 0)
+            for piece in veil.body(number, f"data: {line}\n\n".encode("utf-8", "surrogatepass")):
+                kept[piece.number] = piece.data
+        for piece in veil.end():
+            kept[piece.number] = piece.data
+    return b"".join(kept[number] or b"?" for number in sorted(kept))
+
+
+SAID = (
+    *(
+        "word ",
+        "the ",
+        "é",
+        "",
+        "sk-proj-",
+        "Abc123Def456Ghi789",
+        "password: ",
+        WORD,
+        "\n",
+        '"',
+        "ann@example.com",
+        "-u",
+    ),
+    *(
+        "--api-key",
+        "ann:" + WORD,
+        "x",
+        "Authorization",
+        "name",
+        "api_key",
+        "\ud800",
+        "4111111111111111",
+        "a\\",
+        "token",
+    ),
+)
+said = st.sampled_from(SAID)
+events = st.one_of(
+    st.builds(
+        lambda text, end: {"id": "c1", "choices": [{"index": 0, "delta": {"content": text}, "end": end}], "at": 7},
+        said, st.sampled_from((None, "stop")),
+    ),
+    st.builds(
+        lambda kind, number, *texts: {
+            "type": kind, "sequence": number, "index": number % 2, "delta": texts[0], "obfuscation": texts[1]
+        },
+        st.sampled_from(("delta", "thinking")), st.sampled_from((0, 1, 2, 10**6, 10**10, 4111111111111111)), said, said,
+    ),
+    st.builds(lambda first, second: {"args": [first, second]}, said, said),
+    st.builds(lambda name, value: {"name": name, "value": value}, said, said),
+    st.builds(lambda name, value: {"token": value, "birth_date": name}, said, said),
+    st.builds(lambda text: f'{{"a": "{text}", "b": 012}}', st.sampled_from(("x", "word "))),
+    st.builds(lambda number: f'{{"a": "x", "b": {number}}}', st.sampled_from(("1", "012", "1.5", "-3", "1e5"))),
+    said,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", [None, "strict"])
+@settings(max_examples=250, deadline=None)
+@for_all(st.lists(events, max_size=12))
+def test_events_that_are_told_by_their_form_are_judged_as_each_by_itself(profile: str | None, stream: list[Any]):
+    OWN.use(Rules(profile=profile))
+    assert covered(stream, has_forms=True) == covered(stream, has_forms=False)
+
+
+def test_most_events_of_a_models_answer_are_told_by_their_form(monkeypatch: pytest.MonkeyPatch):
+    read = []
+    leaves_of = bodies.leaves_of
+    monkeypatch.setattr(bodies, "leaves_of", lambda event: read.append(event) or leaves_of(event))
+    for noise in ("", "xY9k2"):
+        read.clear()
+        stream = [
+            {
+                "id": "c1",
+                "choices": [{"index": 0, "delta": {"content": f"word{number} "}}],
+                "obfuscation": noise * (number % 3),
+            }
+            for number in range(50)
+        ]
+        covered(stream, has_forms=True)
+        assert len(read) == 1
