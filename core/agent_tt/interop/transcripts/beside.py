@@ -61,7 +61,8 @@ class Room:
         try:
             kept = path.lstat()
             if not stat.S_ISREG(kept.st_mode):
-                raise OSError(0, "it is no plain file")
+                self.flaws.append(f"{path.parent.name}/{path.name} is left out: it is no plain file")
+                return None
             if kept.st_size > self._bytes or not self._files:
                 self.flaws.append(f"{path.parent.name}/{path.name} is left out: there is no room for more")
                 return None

@@ -4,14 +4,16 @@
 |---|---|
 | `user` | what a person said, or results of tools; what the program put in (`isMeta`); a summary (`isCompactSummary`) |
 | `assistant` | a block of an answer: those of one `message.id` are one answer, whose usage the last of them says |
-| `system` `compact_boundary` | the conversation before it is dropped, but for `preservedMessages` or `preservedSegment`; `logicalParentUuid` is what it followed |
+| `system` `compact_boundary` | the conversation before it is dropped; `logicalParentUuid` is what it followed |
+| its `preservedMessages`, `preservedSegment` | what is kept of it |
 | `summary`, `ai-title`, `custom-title` | a title |
 | anything else | shown with the step that it stands in |
 
 `parentUuid` makes a tree. Where it parts, a person went back and said something else: the older way is the run, the
 others are forks of it. What is `isSidechain` is a sub-agent's conversation, which the tool call began whose `prompt` is
-its first message, or whose result names its `agentId`. Newer versions keep these in files of their own, `agent-….jsonl`,
-in the folder `SESSION/subagents` or beside the session: they are read with it. Such a file alone is a run, too.
+its first message, or whose result names its `agentId`. Newer versions keep these in files of their own
+(`agent-….jsonl`), in the folder `SESSION/subagents` or beside the session. They are read with it; such a file alone is a
+run, too.
 """
 
 from __future__ import annotations
@@ -90,17 +92,17 @@ class _Chain:
 
 def read_claude_code(document: Document) -> Sequence[Transcript] | None:
     """See `agent_tt.interop.transcripts.source.Format`."""
-    turns = [line.value for line in document.entries if _is_turn(line.value)]
-    if not turns:
+    known = next((line.value for line in document.entries if _is_turn(line.value)), None)
+    if known is None:
         return None
-    known = turns[0]
-    named = {text(turn.get("sessionId")) for turn in turns}  # one that went on with another has a copy of its lines
+    of_turns = [line for line in document.entries if _is_turn(line.value)]
+    named = {text(line.value.get("sessionId")) for line in of_turns}  # of one that went on with another several
     session = document.path.stem if document.path.stem in named else text(known.get("sessionId")) or document.path.stem
     metadata = {key: wire(known[key]) for key in _HEAD if known.get(key)}
     title = _title(document.entries)
     if title:
         metadata |= RunFacts.title.entry(title)
-    if all(turn.get("isSidechain") is True for turn in turns):  # a sub-agent's own file
+    if all(line.value.get("isSidechain") is True for line in of_turns):  # a sub-agent's own file
         tree, room = _Tree(document.entries, is_of_agent=True), Room()
         session = f"{session}/{text(known.get('agentId')) or document.path.stem}"
     else:
@@ -316,7 +318,7 @@ class _Session:
         self.model = ""
         self._flaws = [*document.flaws]
         self._names: dict[str, int] = {}
-        self._said: list[tuple[set[str], list[Wire]]] = []
+        self._said: list[tuple[tuple[str, ...], list[Wire], int, int]] = []
         self._kept: tuple[str, list[Wire]] = "", []
 
     def end(self) -> None:
@@ -339,11 +341,12 @@ class _Session:
         known, is_main = len(lane.said), lane is self.teller.main
         done = tell()
         if is_main:
-            uuids = {text(line.value.get("uuid")) for line in lines}
+            uuids = tuple(text(line.value.get("uuid")) for line in lines)
             if lines[0].value.get("subtype") == "compact_boundary":
                 self._kept = self._keeps(lines[0].value)
                 known = len(lane.said)
-            self._said.append((uuids, lane.said[known:]))
+            if len(lane.said) > known:
+                self._said.append((uuids, lane.said, known, len(lane.said)))
             anchor, kept = self._kept
             if kept and anchor in uuids:
                 lane.said.extend(kept)
@@ -358,10 +361,10 @@ class _Session:
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
         kept: list[Wire] = []
         is_inside = False
-        for own, said in self._said:
+        for own, said, begins, ends in self._said:
             is_inside = is_inside or (bool(head) and head in own)
-            if (own & uuids) if uuids else is_inside:
-                kept += said
+            if not uuids.isdisjoint(own) if uuids else is_inside:
+                kept += said[begins:ends]
             is_inside = is_inside and tail not in own
         return text(named.get("anchorUuid")) or text(segment.get("anchorUuid")), kept
 
