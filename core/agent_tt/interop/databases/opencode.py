@@ -13,12 +13,15 @@ Source of the format: `SessionTable` of github.com/anomalyco/opencode, packages/
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.databases.rows import columns, json_of, number_of, read, rows_of, text_of
+from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.transcripts.document import MOST_BYTES
 from agent_tt.interop.transcripts.opencode import Kept, tell_session
 from agent_tt.interop.transcripts.transcript import Promise
@@ -27,12 +30,12 @@ from agent_tt.providers.loose import dicts, mapping, text
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from agent_tt.interop.langgraph.connection import DatabaseFile
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["fits", "runs"]
+__all__ = ["Head", "fits", "heads", "runs"]
 
 _SESSION: Final = {"id", "parent_id", "directory", "title", "version", "time_created"}
 _ROWS: Final = {"id", "session_id", "time_created", "data"}
@@ -53,6 +56,40 @@ def runs(file: DatabaseFile) -> Sequence[Promise]:
     return [
         Promise(name, (began_ms or 0) * 1000, 0, partial(_told, file, name))
         for name, began_ms in read(file, _sessions, refresh=True)
+    ]
+
+
+class Head(NamedTuple):
+    """What is said of a session without reading it."""
+
+    id: str
+    title: str | None
+    folder: str | None
+    updated_us: int | None
+
+
+def heads(path: Path) -> list[Head]:
+    """The sessions in a database that a person began, the newest first, by what their heads say.
+
+    Raises:
+        StoreUnreadable: it cannot be read, or is none of OpenCode.
+    """
+    with closing(DatabaseFile(path)) as file:
+        if not read(file, fits):
+            raise StoreUnreadable(f"{path} has not the tables of OpenCode", hint="Another version may have written it.")
+        return read(file, _heads)
+
+
+def _heads(connection: sqlite3.Connection) -> list[Head]:
+    written = "time_updated" if "time_updated" in columns(connection, "session") else "time_created"
+    query = (
+        f"SELECT id, substr(title, 1, 300), substr(directory, 1, 4000), {written} FROM session"  # noqa: S608
+        " WHERE parent_id IS NULL OR parent_id NOT IN (SELECT id FROM session) ORDER BY 4 DESC LIMIT ?"
+    )
+    return [
+        Head(name, text_of(title) or None, text_of(folder) or None, (number_of(at) or 0) * 1000 or None)
+        for name, title, folder, at in connection.execute(query, (_MOST_SESSIONS,))
+        if isinstance(name, str)
     ]
 
 

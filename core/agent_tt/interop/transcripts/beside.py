@@ -104,7 +104,7 @@ def regular_files(folder: Path, suffix: str) -> list[Path]:
 
 def is_beside(path: Path) -> Path | None:
     """The session that the file of a sub-agent of Claude Code belongs to, where that lies at its place; else None."""
-    if not path.name.startswith("agent-") or path.suffix != ".jsonl":
+    if not path.name.startswith("agent-") or not path.name.endswith((".jsonl", ".meta.json")):
         return None
     if path.parent.name == "subagents":
         session = path.parent.parent.with_name(path.parent.parent.name + ".jsonl")

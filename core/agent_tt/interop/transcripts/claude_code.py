@@ -12,8 +12,8 @@
 `parentUuid` makes a tree. Where it parts, a person went back and said something else: the older way is the run, the
 others are forks of it. What is `isSidechain` is a sub-agent's conversation, which the tool call began whose `prompt` is
 its first message, or whose result names its `agentId`. Newer versions keep these in files of their own
-(`agent-….jsonl`), in the folder `SESSION/subagents` or beside the session. They are read with it; such a file alone is a
-run, too.
+(`agent-….jsonl`), in the folder `SESSION/subagents` or beside the session. They are read with it; such a file alone is
+a run, too.
 """
 
 from __future__ import annotations
