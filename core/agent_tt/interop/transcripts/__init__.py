@@ -31,6 +31,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `orca` | traces of OrcaReplay |
 | `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
+| `claude_tree` | the tree that their entries make |
 | `codex` | sessions of the Codex CLI |
 | `gemini_cli` | sessions and checkpoints of the Gemini CLI |
 | `opencode` | sessions of OpenCode |
