@@ -13,6 +13,7 @@ from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
 from agent_tt import samples
+from agent_tt.found import measures
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
@@ -66,7 +67,30 @@ async def test_sessions_are_listed_those_of_this_folder_first(home: Path, size: 
         assert "2 found, 1 here" in text
         assert "2 sessions looked at" in text
         assert ("nothing was copied or sent" in text) == (size[0] >= 120)
-        assert ("/elsewhere" in text) == (size[0] >= 120)
+        assert ("/elsewhere" in text) == (size[0] >= 150)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_a_session_comes_to_is_read_afterwards_and_else_is_not_known(
+    home: Path, size: tuple[int, int]
+) -> None:
+    large = home / ".claude" / "projects" / "-x" / "large.jsonl"
+    with large.open("w") as file:
+        file.write((home / ".claude" / "projects" / "-x" / "far.jsonl").read_text())
+        file.truncate(measures.MOST_BYTES + 1)
+    app = first_page(home)
+    async with app.run_test(size=size) as pilot:
+        listed = await looked(app, pilot)
+        await until(
+            pilot, lambda: all(line.measures for line in listed.rows if line.found and line.found.path != large)
+        )
+        near = next(line for line in listed.rows if line.found and line.found.path.name == "near.jsonl")
+        assert near.measures is not None
+        assert (near.measures.steps, near.measures.context) == (4, (110, 110, 110))
+        shown = [line for line in screen_text(app) if "Which port?" in line]
+        assert sum("  4 " in line for line in shown) == 2
+        assert sum("$0.00" in line for line in shown) == (2 if size[0] >= 100 else 0)
+        assert sum("  – " in line for line in shown) == 1
 
 
 async def test_typing_shows_what_fits_and_escape_everything(home: Path) -> None:

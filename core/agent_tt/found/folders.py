@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, NotAStore
+from agent_tt.interop.transcripts.beside import is_beside, session_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,8 @@ class Unread:
 def files_in(folder: Path) -> tuple[list[Path], list[Unread]]:
     """List the files of a folder and of those below it, in the order of their names, and what could not be listed.
 
+    A session that a program keeps in several files is listed once.
+
     Links are not followed; what begins with a dot, and what SQLite keeps beside a database, is left out. Of more than
     `MOST_FILES` the others are counted as unread, in one entry.
     """
@@ -50,10 +53,13 @@ def files_in(folder: Path) -> tuple[list[Path], list[Unread]]:
         unread.append(Unread(Path(error.filename or folder), error.strerror or type(error).__name__))
 
     for at, folders, names in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        whole = session_in(Path(at))  # other files of it are parts of that
+        folders[:] = [] if whole else sorted(name for name in folders if not name.startswith("."))
+        for name in [str(whole.relative_to(at))] if whole else sorted(names):
             path = Path(at, name)
             if name.startswith(".") or name.endswith(("-wal", "-shm", "-journal")) or not _is_file(path):
+                continue
+            if name.startswith("agent-") and is_beside(path):  # a sub-agent, which its session shows
                 continue
             if len(files) < MOST_FILES:
                 files.append(path)

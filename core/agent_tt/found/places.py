@@ -23,6 +23,7 @@ class Place:
         home: the folder where none is set, from the user's own.
         patterns: the sessions below it, one file each (of OpenHands a folder). A `*` stands for one name.
         source: where that is written down.
+        without: names of files among these that are parts of other sessions.
     """
 
     program: str
@@ -30,6 +31,7 @@ class Place:
     home: str
     patterns: tuple[str, ...]
     source: str
+    without: str = ""
 
 
 PLACES: Final = (
@@ -39,6 +41,7 @@ PLACES: Final = (
         ".claude",
         ("projects/*/*.jsonl",),
         "https://code.claude.com/docs/en/settings and the files that it writes",
+        without="agent-*",
     ),
     Place(
         "Codex",

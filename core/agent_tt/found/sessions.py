@@ -36,6 +36,7 @@ _TAIL_BYTES: Final = 16 << 10
 _WHOLE_BYTES: Final = 256 << 10
 """A file that is one JSON value has to be read whole to say anything; larger ones say nothing here."""
 _MOST_LINES: Final = 200
+_FIRST_EVENTS: Final = 5
 _MOST_WORDS: Final = 300
 _MOST_ENTRIES: Final = 200_000
 """Names in the programs' folders that are looked at."""
@@ -62,6 +63,7 @@ class Found:
         id: the program's own id of it, None where the file's beginning does not say.
         title: its title, else the first words of a person; None where neither was found.
         folder: the folder that it worked in, None where the file's beginning does not say.
+        run: the run that it is in a file of several, by its id.
     """
 
     program: str
@@ -71,6 +73,12 @@ class Found:
     id: str | None = None
     title: str | None = None
     folder: str | None = None
+    run: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others."""
+        return str(self.path) if self.run is None else f"{self.path}:{self.run}"
 
     def is_in(self, folder: str) -> bool:
         """Whether it worked in a folder, or in one below it."""
@@ -121,18 +129,40 @@ def find_sessions(scan: Scan, environ: Mapping[str, str] | None = None) -> Itera
         scan: is told what this came to: `total` before the first one is given.
         environ: the environment; the process's own by default.
     """
-    found: list[tuple[int, str, Path, int | None]] = []
+    found: list[tuple[int, str, Path, int | None] | tuple[int, str, Path, Found]] = []
     left = [_MOST_ENTRIES]
     for place in PLACES:
         for folder in folders_of(place, environ):
             real = Path(os.path.realpath(folder))  # so that files are known again by their paths
             for pattern in place.patterns:
-                found += _below(real, pattern.split("/"), place, scan, left)
+                for each in _below(real, pattern.split("/"), place, scan, left):
+                    found += _inside(each, scan) if each[2].suffix == ".db" else [each]
     found.sort(key=lambda each: (-each[0], str(each[2])))
     scan.is_cut = len(found) > MOST_FOUND or left[0] <= 0
     scan.total = min(len(found), MOST_FOUND)
-    for modified_us, program, path, size in islice(found, MOST_FOUND):
-        yield _looked_at(program, path, modified_us, size, scan)
+    for modified_us, program, path, about in islice(found, MOST_FOUND):
+        yield about if isinstance(about, Found) else _looked_at(program, path, modified_us, about, scan)
+
+
+def _inside(
+    database: tuple[int, str, Path, int | None], scan: Scan
+) -> list[tuple[int, str, Path, int | None] | tuple[int, str, Path, Found]]:
+    """The sessions in a database; that itself where they cannot be listed."""
+    from agent_tt.errors import AgentTTError
+    from agent_tt.interop.databases.opencode import heads
+
+    modified_us, program, path, _ = database
+    try:
+        sessions = heads(path)
+    except AgentTTError as error:
+        scan.unread.append((path, error.message))
+        return [database]
+    rows: list[tuple[int, str, Path, int | None] | tuple[int, str, Path, Found]] = []
+    for head in sessions:
+        at_us = head.updated_us or modified_us
+        found = Found(program, path, at_us, None, head.id, head.title, head.folder, run=head.id)
+        rows.append((at_us, program, path, found))
+    return rows
 
 
 def _below(
@@ -147,7 +177,7 @@ def _below(
                 left[0] -= 1
                 if left[0] <= 0:
                     break
-                if fnmatchcase(entry.name, first):
+                if fnmatchcase(entry.name, first) and not (place.without and fnmatchcase(entry.name, place.without)):
                     fitting.append(entry)
     except (FileNotFoundError, NotADirectoryError):
         return
@@ -173,7 +203,7 @@ def _below(
 def _looked_at(program: str, path: Path, modified_us: int, size: int | None, scan: Scan) -> Found:
     """A session with what its beginning and its end say."""
     if size is None:
-        return Found(program, path, modified_us, id=path.name)
+        return _of_folder(program, path, modified_us)
     try:
         entries = _entries(path, size)
     except OSError as error:
@@ -189,6 +219,34 @@ def _looked_at(program: str, path: Path, modified_us: int, size: int | None, sca
         title=None if title is None else " ".join(title[:_MOST_WORDS].split()),
         folder=_first(entries, _FOLDERS),
     )
+
+
+def _of_folder(program: str, path: Path, modified_us: int) -> Found:
+    """A session in a folder of events, with what its head and its first events say."""
+    state = _entry_in(path / "base_state.json") or {}
+    title = text(state.get("title")) or None
+    try:
+        with os.scandir(path / "events") as entries:
+            names = sorted(entry.name for entry in islice(entries, _MOST_LINES) if entry.name.endswith(".json"))
+    except OSError:
+        names = []
+    if title is None:
+        first = (_entry_in(path / "events" / name) for name in names[:_FIRST_EVENTS])
+        title = next(filter(None, (_words(entry) for entry in first if entry)), None)
+    folder = text(mapping(state.get("workspace")).get("working_dir")) or None
+    said = None if title is None else " ".join(title[:_MOST_WORDS].split())
+    return Found(program, path, modified_us, id=path.name, title=said, folder=folder)
+
+
+def _entry_in(path: Path) -> dict[str, Json] | None:
+    """The object in a small file; None of any other."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        with path.open("rb") as file:
+            return _object(file.read(_WHOLE_BYTES))
+    except OSError:
+        return None
 
 
 def _entries(path: Path, size: int) -> list[dict[str, Json]]:
@@ -217,7 +275,8 @@ def _first(entries: list[dict[str, Json]], keys: tuple[str, ...], *, last: bool 
     """The text under the strongest key in the first entry that has it, or with `last` in the last one."""
     for key in keys:
         for entry in reversed(entries) if last else entries:
-            for holder in (entry, mapping(entry.get("payload"))):
+            inside = mapping(entry.get("payload")) if key != "summary" else {}  # of Codex that is a setting
+            for holder in (entry, inside):
                 if found := text(holder.get(key)):
                     return found
     return None
@@ -227,7 +286,8 @@ def _words(entry: dict[str, Json]) -> str | None:
     """What a person said in an entry."""
     if entry.get("isMeta") is True or entry.get("isSidechain") is True:
         return None
-    for turn in (mapping(entry.get("message")), mapping(entry.get("payload")), entry):
+    turns = (mapping(entry.get(key)) for key in ("message", "payload", "llm_message"))
+    for turn in (*turns, entry):
         if turn.get("role") == "user" or turn.get("type") in ("user", "user_message"):
             content = turn.get("content") or turn.get("message")
             said = [content] if isinstance(content, str) else [text(block.get("text")) for block in dicts(content)]

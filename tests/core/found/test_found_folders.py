@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.core.interop.sessions import Session, words
+from tests.core.interop.sessions import SESSION, Session, words
+from tests.core.interop.test_claude_code import with_an_agent
+from tests.core.interop.test_openhands_v1 import EVENTS, conversation
 
 from agent_tt.found import folders
 from agent_tt.found.folders import Unread, files_in, open_all
@@ -39,3 +41,13 @@ def test_of_very_many_files_the_first_are_looked_at(tmp_path: Path, monkeypatch:
     files, unread = files_in(tmp_path)
     assert [path.name for path in files] == ["0.txt", "1.txt", "2.txt"]
     assert [each.why for each in unread] == ["2 more files were not looked at: 3 are the most"]
+
+
+def test_a_session_in_several_files_is_listed_once(tmp_path: Path) -> None:
+    conversation(tmp_path / "conversation", EVENTS)
+    with_an_agent(tmp_path, place="newer")
+    files, unread = files_in(tmp_path)
+    assert sorted(str(path.relative_to(tmp_path)) for path in files) == [
+        f"{SESSION}.jsonl", "conversation/base_state.json",
+    ]  # fmt: skip
+    assert unread == []

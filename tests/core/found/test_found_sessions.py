@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.core.interop.test_databases import add_messages, add_session, opencode
+from tests.core.interop.test_opencode import MESSAGES
+from tests.core.interop.test_openhands_v1 import EVENTS, conversation
 
+from agent_tt.found.measures import measure
 from agent_tt.found.places import PLACES, folders_of
 from agent_tt.found.sessions import Found, Scan, any_place, find_sessions
+from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,3 +148,52 @@ def test_nothing_is_read_before_it_is_asked_for(home: Path) -> None:
     (home / ".claude/projects/-desk/298.jsonl").unlink()
     assert next(sessions).title is None
     assert len(scan.unread) == 1
+
+
+def test_sessions_in_a_database_of_opencode_are_listed_one_by_one(home: Path) -> None:
+    place = home / ".local" / "share" / "opencode"
+    place.mkdir(parents=True)
+    with closing(opencode(place / "opencode.db")) as rows, rows:
+        add_session(rows, "ses_1", title="Fix the tests.")
+        add_session(rows, "ses_2", "ses_1", title="a sub-agent")
+        add_messages(rows, "ses_1", MESSAGES)
+    (each,) = found()
+    assert (each.program, each.id, each.title, each.folder, each.run) == (
+        "OpenCode", "ses_1", "Fix the tests.", "/desk", "ses_1",
+    )  # fmt: skip
+    known = measure(each)
+    assert known is not None
+    with closing(open_source(each.path)) as source:
+        assert (known.steps, known.cost_usd) == (source.run("ses_1").steps, source.run("ses_1").cost_usd)
+
+
+def test_a_database_that_is_another_is_counted_as_unread(home: Path) -> None:
+    write(home / ".local" / "share" / "opencode" / "opencode.db", {"a": 1})
+    scan = Scan()
+    assert [each.path.name for each in found(scan)] == ["opencode.db"]
+    assert len(scan.unread) == 1
+
+
+def test_the_files_of_sub_agents_are_no_sessions(home: Path) -> None:
+    write(home / ".claude" / "projects" / "-desk" / "s-1.jsonl", claude("Fix the tests."))
+    write(home / ".claude" / "projects" / "-desk" / "agent-a1.jsonl", claude("Look.", isSidechain=True))
+    assert [each.path.name for each in found()] == ["s-1.jsonl"]
+
+
+def test_a_setting_of_codex_is_no_title(home: Path) -> None:
+    write(
+        home / ".codex" / "sessions" / "2026" / "03" / "02" / "rollout-1.jsonl",
+        {"type": "session_meta", "payload": {"id": "s-1", "cwd": "/desk"}},
+        {"type": "turn_context", "payload": {"model": "gpt-5", "summary": "auto"}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "Fix the tests."}},
+    )
+    assert [each.title for each in found()] == ["Fix the tests."]
+
+
+def test_a_folder_of_openhands_says_its_first_words(home: Path) -> None:
+    folder = conversation(home / ".openhands" / "conversations" / "c", EVENTS)
+    (each,) = found()
+    assert (each.path, each.title, each.folder) == (folder, "Which port?", "/desk")
+    known = measure(each)
+    assert known is not None
+    assert (known.steps, known.errors) == (5, 1)

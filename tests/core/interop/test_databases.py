@@ -233,3 +233,15 @@ def test_a_checkpoint_of_clearstone_shows_what_is_beside_its_sealed_state(tmp_pa
         )  # fmt: skip
         assert "desk.Agent) is sealed" in source.verify()[0].what
         check_source(source)
+
+
+def test_a_row_that_is_too_large_is_named_and_fills_no_memory(tmp_path: Path) -> None:
+    with closing(opencode(tmp_path / "opencode.db")) as rows, rows:
+        add_session(rows, "ses_1")
+        add_messages(rows, "ses_1", [user(1, part("text", 1, text="Hi."))])
+        rows.execute("INSERT INTO message VALUES ('z', 'ses_1', 9e15, 0, zeroblob(30000000))")
+    with closing(open_source(tmp_path / "opencode.db")) as source:
+        assert "Hi." in json.dumps(source.state("ses_1", 0))
+        assert [problem.what for problem in source.verify()] == [
+            "row 2 of message is left out: it is larger than 24 MB"
+        ]

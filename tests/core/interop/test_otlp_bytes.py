@@ -237,3 +237,13 @@ def test_what_the_messages_of_opentelemetry_write_is_read_as_their_json_is(tmp_p
                 each[name] = otlp_bytes.base64.b64encode(bytes.fromhex(each[name])).decode()
     written = json_format.ParseDict(given, messages.TracesData()).SerializeToString()
     assert opened(tmp_path, written) == opened(tmp_path, json.dumps(request(genai(**FAILED))).encode())
+
+
+def test_what_a_span_says_that_is_damaged_is_named_although_its_file_is_looked_through_by_ids(tmp_path: Path) -> None:
+    whole = otlp_bytes.request(request(genai()))
+    at = whole.index(b"gen_ai.operation.name")
+    path = tmp_path / "f"
+    path.write_bytes(whole[: at - 1] + bytes([120]) + whole[at:])  # a text that is longer than what it stands in
+    with closing(open_source(path)) as source:
+        said = [problem.what for problem in source.verify()]
+        assert any("damaged" in what for what in said), said

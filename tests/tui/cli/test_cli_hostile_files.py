@@ -28,6 +28,9 @@ KEPT = (
     "trajectory_format",
     "key",
     "name",
+    "kind",
+    "object",
+    "log_format_version",
 )
 """Names of fields by which a format is known, or whose values are names that formats look for."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from agent_tt.interop.databases.rows import columns
+from agent_tt.interop.databases.rows import columns, read, rows_of
 from agent_tt.interop.transcripts.document import MOST_BYTES
 from agent_tt.interop.transcripts.telling import Teller, micros
 from agent_tt.interop.transcripts.transcript import Promise
@@ -53,14 +53,15 @@ def runs(file: DatabaseFile) -> Sequence[Promise]:
     """The sessions and their branches."""
     return [
         Promise(_run_id(session, branch), began_us, 0, partial(_told, file, session, branch, began_us))
-        for session, branch, began_us in file.read(_branches, refresh=True)
+        for session, branch, began_us in read(file, _branches, refresh=True)
     ]
 
 
 def _told(file: DatabaseFile, session: str, branch: str, began_us: int) -> Transcript:
     """Tell a branch of a session."""
-    items = file.read(partial(_items, session=session, branch=branch))
-    main = items if branch == _MAIN else file.read(partial(_items, session=session, branch=_MAIN))
+    flaws: list[str] = []
+    items = read(file, partial(_items, session=session, branch=branch, flaws=flaws))
+    main = items if branch == _MAIN else read(file, partial(_items, session=session, branch=_MAIN, flaws=[]))
     pairs = enumerate(zip(main, items, strict=False))
     shared = next((at for at, (one, other) in pairs if one.id != other.id), min(len(main), len(items)))
     teller, left, size = Teller(_run_id(session, branch), "OpenAI Agents SDK"), 0, 0
@@ -80,6 +81,8 @@ def _told(file: DatabaseFile, session: str, branch: str, began_us: int) -> Trans
             teller.main.turn(turn, item.at_us)
         else:
             teller.flaw(f"message {item.id}: it is no JSON object")
+    for flaw in flaws:
+        teller.flaw(flaw)
     fork = None if branch == _MAIN else (session, left)
     return teller.done(fork=fork, began_us=began_us)
 
@@ -109,19 +112,20 @@ def _branches(connection: Any) -> list[tuple[str, str, int]]:
     return found
 
 
-def _items(connection: Any, *, session: str, branch: str) -> list[_Item]:
+def _items(connection: Any, *, session: str, branch: str, flaws: list[str]) -> list[_Item]:
     """The items of a branch in order, as many as may be read, and one more."""
-    query = "SELECT id, message_data, created_at FROM agent_messages WHERE session_id = ? ORDER BY id"
+    query = "SELECT rowid FROM agent_messages WHERE session_id = ? ORDER BY id"
     names: tuple[str, ...] = (session,)
     if _has_branches(connection):
         query = (
-            "SELECT m.id, m.message_data, m.created_at FROM message_structure s JOIN agent_messages m"
+            "SELECT m.rowid FROM message_structure s JOIN agent_messages m"
             " ON m.id = s.message_id WHERE s.session_id = ? AND s.branch_id = ? ORDER BY s.sequence_number, m.id"
         )
         names = (session, branch)
     found: list[_Item] = []
     size = 0
-    for number, body, at in connection.execute(query, names):
+    columns_read = ("id", "message_data", "created_at")
+    for number, body, at in rows_of(connection, "agent_messages", columns_read, query, names, flaws):
         found.append(_Item(number, body if isinstance(body, str) else "", micros(str(at))))
         size += len(found[-1].body)
         if size > MOST_BYTES:

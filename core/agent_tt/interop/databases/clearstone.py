@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from agent_tt.interop.databases.rows import columns, json_of, number_of, text_of
+from agent_tt.interop.databases.rows import columns, json_of, number_of, read, rows_of, text_of
 from agent_tt.interop.transcripts.clearstone import span_of
 from agent_tt.interop.transcripts.document import MOST_BYTES
 from agent_tt.interop.transcripts.spans import tell_trace
@@ -47,7 +47,7 @@ def runs(file: DatabaseFile) -> Sequence[Promise]:
     """The traces."""
     return [
         Promise(trace, (began_ns or 0) // 1000, 0, partial(_told, file, trace))
-        for trace, began_ns in file.read(_traces, refresh=True)
+        for trace, began_ns in read(file, _traces, refresh=True)
     ]
 
 
@@ -58,7 +58,7 @@ def _traces(connection: sqlite3.Connection) -> list[tuple[str, int | None]]:
 
 def _told(file: DatabaseFile, trace: str) -> Transcript:
     flaws: list[str] = []
-    rows = file.read(partial(_rows, trace=trace))
+    rows = read(file, partial(_rows, trace=trace, flaws=flaws))
     if len(rows) > _MOST_SPANS:
         flaws.append(f"it has more than {_MOST_SPANS:,} spans: those that follow are not shown")
     spans, size = {}, 0
@@ -74,10 +74,17 @@ def _told(file: DatabaseFile, trace: str) -> Transcript:
     return told
 
 
-def _rows(connection: sqlite3.Connection, *, trace: str) -> list[dict[str, Any]]:
+def _rows(connection: sqlite3.Connection, *, trace: str, flaws: list[str]) -> list[dict[str, Any]]:
     names = (*_PLAIN, *_JSON)
-    query = f"SELECT {', '.join(names)} FROM spans WHERE trace_id = ? ORDER BY start_time_ns LIMIT ?"  # noqa: S608
-    return [dict(zip(names, row, strict=True)) for row in connection.execute(query, (trace, _MOST_SPANS + 1))]
+    which = "SELECT rowid FROM spans WHERE trace_id = ? ORDER BY start_time_ns LIMIT ?"
+    found: list[dict[str, Any]] = []
+    size = 0
+    for row in rows_of(connection, "spans", names, which, (trace, _MOST_SPANS + 1), flaws):
+        found.append(dict(zip(names, row, strict=True)))
+        size += sum(len(value) for value in row if isinstance(value, str))
+        if size > MOST_BYTES:
+            break
+    return found
 
 
 def _read(row: dict[str, Any], flaws: list[str]) -> dict[str, Json]:

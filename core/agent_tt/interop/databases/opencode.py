@@ -4,21 +4,24 @@
 |---|---|
 | `session` | the heads: folder, title, version; `parent_id` of a sub-agent's |
 | `message`, `part` | turns and their parts, as JSON in `data`; what the files of older versions hold |
-| `session_message` | entries of newer sessions, as JSON in `data`, in the order of `seq`: `user`, `assistant`, `compaction`, … |
+| `session_message` | entries of newer sessions, as JSON in `data`, in the order of `seq` |
 
-A session of a sub-agent is a lane of the one that began it. One that was told in both ways is read by what was written last.
+A session of a sub-agent is a lane of the one that began it. One that stands in both forms is read by what is newer.
 
 Source of the format: `SessionTable` of github.com/anomalyco/opencode, packages/core/src/session/sql.ts.
 """
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from agent_tt.interop.databases.rows import columns, json_of, number_of, text_of
+from agent_tt.errors import StoreUnreadable
+from agent_tt.interop.databases.rows import columns, json_of, number_of, read, rows_of, text_of
+from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.transcripts.document import MOST_BYTES
 from agent_tt.interop.transcripts.opencode import Kept, tell_session
 from agent_tt.interop.transcripts.transcript import Promise
@@ -27,12 +30,12 @@ from agent_tt.providers.loose import dicts, mapping, text
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from agent_tt.interop.langgraph.connection import DatabaseFile
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
-__all__ = ["fits", "runs"]
+__all__ = ["Head", "fits", "heads", "runs"]
 
 _SESSION: Final = {"id", "parent_id", "directory", "title", "version", "time_created"}
 _ROWS: Final = {"id", "session_id", "time_created", "data"}
@@ -52,7 +55,41 @@ def runs(file: DatabaseFile) -> Sequence[Promise]:
     """The sessions that a person began, each with those of its sub-agents."""
     return [
         Promise(name, (began_ms or 0) * 1000, 0, partial(_told, file, name))
-        for name, began_ms in file.read(_sessions, refresh=True)
+        for name, began_ms in read(file, _sessions, refresh=True)
+    ]
+
+
+class Head(NamedTuple):
+    """What is said of a session without reading it."""
+
+    id: str
+    title: str | None
+    folder: str | None
+    updated_us: int | None
+
+
+def heads(path: Path) -> list[Head]:
+    """The sessions in a database that a person began, the newest first, by what their heads say.
+
+    Raises:
+        StoreUnreadable: it cannot be read, or is none of OpenCode.
+    """
+    with closing(DatabaseFile(path)) as file:
+        if not read(file, fits):
+            raise StoreUnreadable(f"{path} has not the tables of OpenCode", hint="Another version may have written it.")
+        return read(file, _heads)
+
+
+def _heads(connection: sqlite3.Connection) -> list[Head]:
+    written = "time_updated" if "time_updated" in columns(connection, "session") else "time_created"
+    query = (
+        f"SELECT id, substr(title, 1, 300), substr(directory, 1, 4000), {written} FROM session"  # noqa: S608
+        " WHERE parent_id IS NULL OR parent_id NOT IN (SELECT id FROM session) ORDER BY 4 DESC LIMIT ?"
+    )
+    return [
+        Head(name, text_of(title) or None, text_of(folder) or None, (number_of(at) or 0) * 1000 or None)
+        for name, title, folder, at in connection.execute(query, (_MOST_SESSIONS,))
+        if isinstance(name, str)
     ]
 
 
@@ -67,7 +104,7 @@ def _sessions(connection: sqlite3.Connection) -> list[tuple[str, int | None]]:
 
 def _told(file: DatabaseFile, name: str) -> Transcript:
     """Tell a session with all that belongs to it, of one state of the database."""
-    return tell_session(file.read(partial(_kept, name=name)))
+    return tell_session(read(file, partial(_kept, name=name)))
 
 
 def _kept(connection: sqlite3.Connection, name: str) -> Kept:
@@ -127,9 +164,10 @@ class _Reading:
         old, new = (number_of(time[0]) or 0 for time in times)
         return new > old
 
-    def _rows(self, query: str, name: str) -> Iterator[tuple[str, Any, dict[str, Json]]]:
+    def _rows(self, table: str, beside: str, order: str, name: str) -> Iterator[tuple[str, Any, dict[str, Json]]]:
         """Rows of an id, something beside it and an object, as long as there is room."""
-        for row, beside, body in self._connection.execute(query, (name,)):
+        which = f"SELECT rowid FROM {table} WHERE session_id = ? ORDER BY {order}"  # noqa: S608
+        for row, also, body in rows_of(self._connection, table, ("id", beside, "data"), which, (name,), self.flaws):
             self._left -= len(body) if isinstance(body, str | bytes) else 0
             if self._left < 0:
                 self.flaws.append(f"it is larger than {MOST_BYTES >> 20} MB: what follows was not read")
@@ -140,25 +178,21 @@ class _Reading:
                 self.flaws.append(f"{text_of(row)} is left out: it is no JSON: {error.msg}")
                 continue
             if isinstance(found, dict):
-                yield text_of(row), beside, found
+                yield text_of(row), also, found
             else:
                 self.flaws.append(f"{text_of(row)} is left out: it is no JSON object")
 
     def _messages(self, name: str) -> Iterator[dict[str, Json]]:
         parts: dict[str, list[Json]] = {}
-        told = "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-        messages = [*self._rows(told, name)]
-        for row, message, part in self._rows(
-            "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", name
-        ):
+        messages = [*self._rows("message", "time_created", "time_created, id", name)]
+        for row, message, part in self._rows("part", "message_id", "id", name):
             parts.setdefault(text_of(message), []).append({**part, "id": row})
         for row, _, info in messages:
             yield {"info": {**info, "id": row}, "parts": parts.get(row, [])}
 
     def _entries(self, name: str) -> Iterator[dict[str, Json]]:
         order = "seq" if "seq" in columns(self._connection, "session_message") else "time_created, id"
-        query = f"SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY {order}"  # noqa: S608
-        for row, kind, entry in self._rows(query, name):
+        for row, kind, entry in self._rows("session_message", "type", order, name):
             yield _as_message({**entry, "id": row, "type": text_of(kind)})
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.addresses import Address
 from agent_tt.interop.databases import agents_sessions, clearstone, opencode
+from agent_tt.interop.databases.rows import read
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.transcripts.document import Document
 from agent_tt.interop.transcripts.source import TranscriptSource
@@ -58,7 +59,7 @@ class DatabaseSource(TranscriptSource):
         if isinstance(path, Address) or not head.startswith(_SQLITE_MAGIC):
             return None
         file = DatabaseFile(path)
-        kind = next((each for each in _KINDS if file.read(each.fits)), None)
+        kind = next((each for each in _KINDS if read(file, each.fits)), None)
         if kind is None:
             file.close()
             return None

@@ -8,12 +8,15 @@ absent. Nothing that a file names is opened, imported or called.
 | `document` | a file as JSON: one value, or one a line; what of it cannot be read |
 | `yaml_text` | YAML as JSON, bounded |
 | `pieces` | where lines and pieces of a file lie, parsed when they are asked for |
+| `beside` | what a program keeps of a session in files beside it |
+| `tables` | rows of CSV and Parquet |
 | `compressed` | what a file of gzip or Zstandard holds |
 | `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `kept_list` | the runs of a large file, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
+| `ways` | the ways through a conversation that parted |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
@@ -24,8 +27,11 @@ absent. Nothing that a file names is opened, imported or called.
 | `inspect_ai` | logs of Inspect |
 | `openai_agents` | states of runs and traces of the OpenAI Agents SDK |
 | `agentrr` | logs of agentrr |
+| `clearstone` | checkpoints of clearstone |
+| `orca` | traces of OrcaReplay |
 | `vcr` | cassettes of VCR: recorded HTTP exchanges |
 | `claude_code` | sessions of Claude Code |
+| `claude_tree` | the tree that their entries make |
 | `codex` | sessions of the Codex CLI |
 | `gemini_cli` | sessions and checkpoints of the Gemini CLI |
 | `opencode` | sessions of OpenCode |
@@ -34,5 +40,8 @@ absent. Nothing that a file names is opened, imported or called.
 | `atif` | trajectories in Harbor's interchange format |
 | `swe_agent` | trajectories of SWE-agent |
 | `mini_swe_agent` | trajectories of mini-swe-agent |
-| `openhands` | event streams of OpenHands |
+| `openhands` | event streams of OpenHands before version 1 |
+| `openhands_v1` | conversations of OpenHands since version 1 |
+| `exchanges` | requests to models with what was answered: batches, logs |
+| `ai_sdk` | results of Vercel's AI SDK |
 """

@@ -75,7 +75,9 @@ def _tell(teller: Teller, step: dict[str, Json]) -> None:
         content = each.get("error") if is_error else each.get("output", each.get("result"))
         lane.result(asked_as, wire(content), at_us, failed=is_error, name=text(each.get("toolName")))
         lane.add({"role": "tool", "tool_call_id": asked_as, "content": content}, at_us)
-    rest = {key: value for key, value in step.items() if key in ("warnings", "providerMetadata", "sources") and value}
+    rest: dict[str, Json] = {
+        key: value for key, value in step.items() if key in ("warnings", "providerMetadata", "sources") and value
+    }
     if rest:
         lane.note(rest)
 

@@ -8,7 +8,7 @@ OpenAI's chats; whatever else stands in a step stays in its turn.
 |---|---|
 | `llm_call_count` 0 | the program acted without asking a model |
 | `is_copied_context` | it was said in another trajectory: part of the conversation, nothing that was done here |
-| `subagent_trajectory_ref` | a trajectory of `subagent_trajectories`, which has a lane; one in a file of its own is not looked for |
+| `subagent_trajectory_ref` | one of `subagent_trajectories`, which has a lane; files that it names are not opened |
 | `extra.context_management`, a compaction that replaces | the conversation before it is dropped |
 """
 

@@ -61,7 +61,8 @@ class Room:
         try:
             kept = path.lstat()
             if not stat.S_ISREG(kept.st_mode):
-                raise OSError(0, "it is no plain file")
+                self.flaws.append(f"{path.parent.name}/{path.name} is left out: it is no plain file")
+                return None
             if kept.st_size > self._bytes or not self._files:
                 self.flaws.append(f"{path.parent.name}/{path.name} is left out: there is no room for more")
                 return None
@@ -103,7 +104,7 @@ def regular_files(folder: Path, suffix: str) -> list[Path]:
 
 def is_beside(path: Path) -> Path | None:
     """The session that the file of a sub-agent of Claude Code belongs to, where that lies at its place; else None."""
-    if not path.name.startswith("agent-") or path.suffix != ".jsonl":
+    if not path.name.startswith("agent-") or not path.name.endswith((".jsonl", ".meta.json")):
         return None
     if path.parent.name == "subagents":
         session = path.parent.parent.with_name(path.parent.parent.name + ".jsonl")

@@ -1,7 +1,7 @@
 """Checkpoints of clearstone (`.ckpt`): a span, those around it, and the state of the agent as a pickle.
 
-A pickle is a program; it is never opened, so the state stays sealed. What it hides is said: how large it is, and the class
-that it was made of. So is what clearstone could write of a span's input or output only as a pickle.
+A pickle is a program; it is never opened, so the state stays sealed. What it hides is said: how large it is, and the
+class that it was made of. So is what clearstone could write of a span's input or output only as a pickle.
 
 Source of the format: github.com/Sancauid/clearstone-sdk, clearstone/debugging/checkpoint.py, serialization/hybrid.py.
 """

@@ -183,20 +183,26 @@ def _table(file: PieceFile) -> Document | None:
         StoreUnreadable: it is too large, or damaged.
         UsageError: what reads it is not installed.
     """
+    is_parquet = file.read(0, len(PARQUET)) == PARQUET
+    most = MOST_OBJECTS // 2 if is_parquet else MOST_OBJECTS  # what reads Parquet takes memory of its own
     try:
-        if file.size > MOST_VALUE_BYTES:
-            raise TooMany
-        if file.read(0, len(PARQUET)) == PARQUET:
-            return Document(file.path, read_parquet(file.path, MOST_VALUE_BYTES, MOST_OBJECTS))
-        rows = read_csv(file.read(0, file.size), MOST_OBJECTS)
+        rows = _rows(file, most, is_parquet=is_parquet)
     except TooMany:
         raise StoreUnreadable(
-            f"{file.path} is too large to be read: {MOST_VALUE_BYTES >> 20} MB and {MOST_OBJECTS:,} rows are the most",
+            f"{file.path} is too large to be read: {MOST_VALUE_BYTES >> 20} MB and {most:,} rows are the most",
             hint="Export fewer traces at once.",
         ) from None
     except ValueError as error:
         raise StoreUnreadable(f"{file.path} is a damaged table: {error}", hint="Export it again.") from error
     return Document(file.path, rows) if rows else None
+
+
+def _rows(file: PieceFile, most: int, *, is_parquet: bool) -> list[Json]:
+    if file.size > MOST_VALUE_BYTES:
+        raise TooMany
+    if is_parquet:
+        return read_parquet(file.path, MOST_VALUE_BYTES, most)
+    return read_csv(file.read(0, file.size), most)
 
 
 def _json(file: PieceFile) -> Document | None:

@@ -2,7 +2,7 @@
 
 | field | is |
 |---|---|
-| `run_type` | `llm` (of LangChain's own exports `chat_model`) a model call, `tool` a tool; others are not told where one of these is |
+| `run_type` | `llm` or `chat_model` a model call, `tool` a tool; others are not told where one of these is |
 | `parent_run_id`, or `child_runs` around it | the run around it |
 | `trace_id` | the trace, which is what is a run here |
 | `inputs`, `outputs` | what LangChain, or OpenAI's or Anthropic's client, was given and gave; in tables JSON in texts |

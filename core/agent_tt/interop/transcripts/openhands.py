@@ -1,5 +1,6 @@
-"""Event streams of OpenHands before version 1: a list of actions and observations, or lines of its resolver with one in
-`history`; or the folder of a conversation with a file for each, of which `events/0.json` is the one to open.
+"""Event streams of OpenHands before version 1: actions and observations, in a list, in lines or in files.
+
+The lines of the resolver have one in `history`; of a folder with a file for each event `events/0.json` is to be opened.
 
 | event | is |
 |---|---|

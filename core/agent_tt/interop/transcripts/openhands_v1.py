@@ -5,15 +5,15 @@
 | `SystemPromptEvent` | the system's prompt |
 | `MessageEvent` | what a person said, or an answer without tools |
 | `ActionEvent` | a tool that an answer asked for; those of one `llm_response_id` are one answer |
-| `ObservationEvent`, `AgentErrorEvent`, `UserRejectObservation` | what came of it: its result, an error, or a refusal |
+| `ObservationEvent`, `AgentErrorEvent`, `UserRejectObservation` | what came of it: a result, an error, a refusal |
 | `ACPToolCallEvent` | a tool that another agent ran, from its call to its result |
 | `Condensation` | what is forgotten of the conversation, and a summary of it |
 | `ConversationErrorEvent` | what ended a turn |
-| `ConversationStateUpdateEvent` `stats` | what all answers cost so far; `base_state.json` says it of each, where it does |
+| `ConversationStateUpdateEvent` `stats` | what all answers cost so far; of each `base_state.json` may say it |
 | anything else | shown with the step that it stands in |
 
-The file to open is `base_state.json`, or the folder. Events stand also in lines, in a list, under `items` or `events` as
-the server gives them, or in the archive that it exports.
+The file to open is `base_state.json`, or the folder. Events stand also in lines, in a list, under `items` or `events`
+as the server gives them, or in the archive that it exports.
 
 Source of the format: github.com/OpenHands/software-agent-sdk, openhands-sdk/openhands/sdk/event and conversation.
 """

@@ -2,15 +2,15 @@
 
 | event | is |
 |---|---|
-| `model.request`, `model.response` | a model call, as bytes that were sent and came; without these what `attrs` say of it |
+| `model.request`, `model.response` | a model call, as it was sent and came; without these what `attrs` say of it |
 | `tool.call`, `tool.result` | a tool that an answer asked for, and what came of it |
-| `shell.exec`, `mcp.request`, `net.request` and what came of them | a call in the step that they stand in |
+| `shell.exec`, `mcp.request`, `net.request`, and what came of them | a call in the step that they stand in |
 | `fs.snapshot` | the state of the folder that the agent works in, as `workspace` |
 | `error` | a step that says what failed |
 | `run.end` | how the run ended, by its exit code |
 | anything else | shown with the step that it stands in |
 
-What is large stands in `blobs` by its digest. That is checked, as is that of the events; what differs is said, not shown.
+What is large stands in `blobs` by its digest. That is checked, as is that of the events; what differs is said.
 
 Source of the format: Orca Trace Format v0, github.com/Continuum-AI-Corp/OrcaReplay, spec/orca-trace-v0.md.
 """
@@ -218,8 +218,8 @@ class _Telling:
         name = " ".join(map(str, named)) if isinstance(named, list) else text(named) or kind
         step = teller.steps[-1] if teller.steps else teller.main.step(kind, at_us)
         payload = self._payload(event)
-        call = ToldCall(_OUTSIDE[kind][1], name[:200], "pending", args=wire(attrs if payload is None else {**attrs, "payload": payload}),
-                        started_us=at_us, ended_us=ended_us)  # fmt: skip
+        given = wire(attrs if payload is None else {**attrs, "payload": payload})
+        call = ToldCall(_OUTSIDE[kind][1], name[:200], "pending", None, given, started_us=at_us, ended_us=ended_us)
         if came is not None:
             answer = self._payload(came)
             code = count(told.get("exit_code"))

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.interop.transcripts.pieces import Lines
 from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
 from agent_tt.interop.transcripts.transcript import Promise
 from agent_tt.model import ErrorInfo
@@ -124,7 +125,8 @@ def read_otlp(document: Document) -> Sequence[Promise] | None:
     traces: dict[str, _Trace] = {}
     trace, known_as, is_known = None, None, False
     for number in range(1 if whole is not None else len(pieces)):
-        request = requests.at(number)
+        is_large = whole is None and isinstance(document.parts, Lines)
+        request = _flat(document.parts.outline(number)) if is_large else requests.at(number)
         is_known = is_known or request.is_one
         for at, (span, _) in enumerate(request.spans):
             named = _one(span, "traceId")
@@ -169,8 +171,10 @@ def _told(trace: _Trace, requests: _Requests) -> Transcript:
     spans: dict[str, Span] = {}
     resource: dict[str, Json] = {}
     records: list[dict[str, Json]] = []
+    missing = 0
     for number, at in trace.places[:_MOST_SPANS]:
         request = requests.at(number)
+        missing += not request.is_one  # it was one when it was looked through: what was skipped then is damaged
         if at < 0:
             records += request.records[-1 - at : -at]
             continue
@@ -189,6 +193,8 @@ def _told(trace: _Trace, requests: _Requests) -> Transcript:
         span.does = work_of(span)
     service = text(resource.get("service.name"))
     told = tell_trace(trace.id or _NAMELESS, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry")
+    if missing:
+        told.flaws.append((0, f"{missing:,} of its spans are left out: what they say is damaged"))
     if len(trace.places) > _MOST_SPANS:
         left = f"{len(trace.places) - _MOST_SPANS:,} of {len(trace.places):,} spans, which stand last in the file"
         told.metadata |= RunFacts.parts_left_out.entry(left)

@@ -8,7 +8,7 @@
 | `branch_summary`, `custom_message` | what pi, or an extension of it, puts into the conversation |
 | anything else | shown with the step that it stands in |
 
-`parentId` makes a tree. Where it parts, a person went back and said something else: the older way is the run, the others
+`parentId` makes a tree. Where it parts, a person went back and said something else: the older way is the run, others
 are forks of it. Entries without ids, of the first version, follow one another.
 
 Turns are shown in Anthropic's form, which pi's are close to: the call of a tool is `toolCall` with `arguments` there,
@@ -70,7 +70,7 @@ def read_pi(document: Document) -> Sequence[Transcript] | None:
     head = document.entries[0].value
     if head.get("type") != "session" or not text(head.get("id")) or "cwd" not in head:
         return None
-    metadata = {key: wire(head[key]) for key in _HEAD if key in head}
+    metadata: dict[str, Wire] = {key: wire(head[key]) for key in _HEAD if key in head}
     named = [text(line.value.get("name")) for line in document.entries if line.value.get("type") == "session_info"]
     if any(named):
         metadata |= RunFacts.title.entry(next(filter(None, reversed(named))))

@@ -148,6 +148,10 @@ class Lines(Sequence[Line]):
         """The object that one of them is; its place counts from 0."""
         return self._values.get(at, lambda: self._parsed(at))[1]
 
+    def outline(self, at: int) -> dict[str, Json]:
+        """As much of it as tells where the parts of a trace are; here all of it."""
+        return self.value(at)
+
     def __len__(self) -> int:
         return len(self._starts)
 

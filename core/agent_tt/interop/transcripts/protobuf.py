@@ -114,6 +114,9 @@ _SPAN: Final[_Fields] = {
     _sized(11): ("events", _EVENT, True),
     _sized(15): ("status", _STATUS, False),
 }
+_OUTLINE: Final[_Fields] = {tag: _SPAN[tag] for tag in (_sized(1), 7 << 3 | _FIXED64)}
+"""Of a span what tells where the spans of a trace are. What else it says is most of its bytes."""
+
 _RECORD: Final[_Fields] = {
     1 << 3 | _FIXED64: ("timeUnixNano", int, False),
     11 << 3 | _FIXED64: ("observedTimeUnixNano", int, False),
@@ -198,10 +201,16 @@ class _Pieces(Lines):
         """What is wrong with those in `broken`."""
         return [(0, f"what stands from byte {self._starts[number - 1]} on is damaged") for number in self.broken]
 
-    def _parsed(self, at: int) -> tuple[int, dict[str, Json]]:
+    def outline(self, at: int) -> dict[str, Json]:
+        """The piece, with the ids and times of its spans alone."""
+        return self._parsed(at, is_outline=True)[1]
+
+    def _parsed(self, at: int, *, is_outline: bool = False) -> tuple[int, dict[str, Json]]:
         start, stop = self._starts[at], self._stops[at]
         resource, number = self._put_around[self._around[at]]
         name, scopes, inner, fields, _ = _KINDS[number[0]]
+        if is_outline and fields is _SPAN:
+            fields = _OUTLINE
         body = self._file.read(start, stop - start)
         try:
             scope = _message(body, 0, len(body), {_INNER: (inner, fields, True)})

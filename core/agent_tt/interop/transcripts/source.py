@@ -150,7 +150,7 @@ class _Contents:
         self._promises: dict[str, Promise] = {}
         self._told: Kept[_Told] = Kept(_STEPS_KEPT, lambda told: len(told.steps))
         self._latest: _Told | None = None
-        self._flaws: tuple[str, ...] = ()
+        self._flaws_of: Document | None = None
         kept = kept_list(path, self.identity) if found is None else None
         self._is_kept = self._is_unread = kept is not None
         self._runs = {run.id: run for run in kept or ()}
@@ -169,7 +169,7 @@ class _Contents:
         """What of it could not be read, in words, where no run tells it."""
         if self._is_unread:
             self._read()
-        return self._flaws
+        return () if self._flaws_of is None else tuple(map(str, self._flaws_of.seen_flaws))
 
     def run(self, run_id: str) -> Run:
         """A run; a promised one is told once, and kept without its steps."""
@@ -226,7 +226,7 @@ class _Contents:
         order.sort(key=lambda each: each[:2], reverse=True)
         self.ids = list(dict.fromkeys(run_id for _, _, run_id in order))
         tells = any(told.transcript.flaws for told in whole)
-        self._flaws = () if tells else tuple(map(str, document.seen_flaws))
+        self._flaws_of = None if tells else document
 
 
 class TranscriptSource(RunSource):
@@ -359,14 +359,16 @@ class TranscriptSource(RunSource):
         """List what of the file could not be read."""
         with self._lock:
             contents = self._contents()
-            problems = [Problem(None, None, what) for what in contents.flaws]
+            problems = []
             if self._is_lost:
                 problems.append(Problem(None, None, "it was changed and holds no runs now; shown is what it held"))
+        of_runs: list[Problem] = []
         for each in contents.ids:
             if run_id in (None, each):
                 with self._lock:
-                    problems += [Problem(each, step, what) for step, what in contents.told(each).transcript.flaws]
-        return problems
+                    of_runs += [Problem(each, step, what) for step, what in contents.told(each).transcript.flaws]
+        with self._lock:  # what is read in parts was checked only now
+            return [Problem(None, None, what) for what in contents.flaws] + problems + of_runs
 
     def _shared(self, run_id: str, step: int) -> Wire:
         with self._lock:

@@ -29,7 +29,7 @@ _NAME: Final = r'(?:"[^"\r\n]{1,80}"|[A-Za-z_][\w .]{0,79})'
 _FIRST_LINE: Final = re.compile(rf"{_NAME}(?:,{_NAME}){{3,}}", re.ASCII)
 _ID: Final = re.compile(r"(?:^|,)\"?(?:id|span_id|context\.span_id)\"?(?:,|$)")
 _TRACE: Final = re.compile(r"\"?(?:trace_?id|context\.trace_id)\"?", re.IGNORECASE)
-_BATCH_BYTES: Final = 64 << 20
+_BATCH_BYTES: Final = 16 << 20
 _MOST_BATCH: Final = 1_000
 _ONE_LIMIT: Final = threading.Lock()
 """How long a field may be is a setting of the whole process in Python's `csv`."""
@@ -82,8 +82,8 @@ def read_parquet(path: Path, most_bytes: int, most_rows: int) -> list[Json]:
         UsageError: `pyarrow` is not installed.
     """
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
+        from pyarrow import ArrowException  # type: ignore[import-untyped]  # it brings no types
+        from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
     except ImportError as error:
         raise UsageError(
             f"{path} is a Parquet file, and what reads these is not installed", hint="pip install 'agent-tt[parquet]'"
@@ -99,7 +99,8 @@ def read_parquet(path: Path, most_bytes: int, most_rows: int) -> list[Json]:
             # A value that is repeated is stored once, and comes out as often as it is repeated.
             largest = max((each.total_uncompressed_size for each in columns), default=1)
             left = 2 * most_bytes
-            for batch in file.iter_batches(max(1, min(_MOST_BATCH, _BATCH_BYTES // max(largest, 1)))):
+            size = max(1, min(_MOST_BATCH, _BATCH_BYTES // max(largest, 1)))
+            for batch in file.iter_batches(size, use_threads=False):
                 left -= batch.nbytes
                 if left < 0:
                     raise TooMany

@@ -11,6 +11,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
 from agent_tt.found.folders import Unread, open_all
+from agent_tt.found.measures import measure
 from agent_tt.found.sessions import Found, Scan, find_sessions
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
@@ -35,10 +36,14 @@ PREVIEW_FROM_ROWS: Final = 30
 """From how many rows on there is a preview below the list."""
 
 _BATCH_SECONDS: Final = 0.1
+_MEASURE_SECONDS: Final = 10.0
+"""So much processor time goes into reading sessions that are listed."""
 _FEWEST: Final = 8
 _OTHER_ROWS: Final = 26
 """Rows that header, titles, recorded runs, ways to start, preview and footer take."""
 _MOST_NAMED: Final = 3
+_PASSED: Final = "title", "columns", "blank", "more"
+"""Lines that the cursor does not stand on by itself."""
 
 
 class FirstScreen(CommandScreen[None]):
@@ -64,6 +69,8 @@ class FirstScreen(CommandScreen[None]):
         self._header = ""
         self._looked = 0
         self._has_copied = False
+        self._measured_at: dict[str, int] = {}
+        """When each session that was read was written, by its key."""
 
     def compose(self) -> ComposeResult:
         """Lay out header, filter, list, preview and footer."""
@@ -125,6 +132,25 @@ class FirstScreen(CommandScreen[None]):
             said += f", {fmt.counted(missed, 'place')} cannot be read" if missed else ""
             said += f", and not those beyond {fmt.count(scan.total)}" if scan.is_cut else ""
         self._tell(self._show_all, found, unread, said)
+        if self._folder is None:
+            self._measure()
+
+    def _measure(self) -> None:
+        """Read the sessions that are listed, one after another, as long as that may take."""
+        began = time.thread_time()
+        shown_at = time.monotonic()
+        listed = [line.found for line in first_lines(self._page) if line.found is not None]
+        for each in listed:
+            known = (each.key, each.modified_us)
+            if get_current_worker().is_cancelled or time.thread_time() - began > _MEASURE_SECONDS:
+                break
+            if self._measured_at.get(each.key) != each.modified_us:
+                self._page.measured[each.key] = measure(each)
+                self._measured_at[known[0]] = known[1]
+            if time.monotonic() - shown_at > _BATCH_SECONDS:
+                shown_at = time.monotonic()
+                self._tell(self._refresh_lines)
+        self._tell(self._refresh_lines)
 
     def _tell(self, show: Callable[..., None], *what: object) -> None:
         if not get_current_worker().is_cancelled:
@@ -180,11 +206,11 @@ class FirstScreen(CommandScreen[None]):
     def _refresh_lines(self) -> None:
         listed = self.query_one(FirstList)
         before = listed.current
-        listed.selected = frozenset(self._selected)
+        listed.selected, listed.shows_sizes = frozenset(self._selected), self._folder is not None
         listed.show_rows(first_lines(self._page))
         place = next((at for at, line in enumerate(listed.rows) if before is not None and _is_same(line, before)), None)
-        first = next((at for at, line in enumerate(listed.rows) if line.kind not in ("title", "blank", "more")), 0)
-        listed.move_to(first if place is None or listed.rows[place].kind in ("title", "more") else place)
+        first = next((at for at, line in enumerate(listed.rows) if line.kind not in _PASSED), 0)
+        listed.move_to(first if place is None or listed.rows[place].kind in _PASSED else place)
         chip = f"{fmt.count(len(self._selected))} selected" if self._selected else ""
         nothing = "nothing was sent" if self._has_copied else "nothing was copied or sent"
         facts = (Fact(self._header), Fact(nothing, 1)) if self._header else ()
@@ -213,7 +239,9 @@ class FirstScreen(CommandScreen[None]):
             return "this row is no session"
         if command_id == "first.compare" and len(self._selected) != 2:
             return "select two sessions with space"
-        if command_id == "list.choose" and (line is None or line.kind in ("blank", "unread") or not _leads(line)):
+        if command_id == "list.choose" and (
+            line is None or line.kind in ("blank", "columns", "unread") or not _leads(line)
+        ):
             return "nothing is opened from this row"
         return super().blocked(command_id)
 
@@ -270,7 +298,7 @@ class FirstScreen(CommandScreen[None]):
         line, listed = self._line, self.query_one(FirstList)
         if line is None or line.found is None:
             return
-        key = str(line.found.path)
+        key = line.found.key
         if self._selected.pop(key, None) is None:
             self._selected[key] = line.found
         self._refresh_lines()
@@ -284,17 +312,16 @@ class FirstScreen(CommandScreen[None]):
         """Copy the selected sessions, or the one under the cursor, into the store."""
         line, self._has_copied = self._line, True
         chosen = [*self._selected.values()] or ([line.found] if line is not None and line.found is not None else [])
-        paths = [each.path for each in chosen]
-        self.say(f"copying {fmt.counted(len(paths), 'session')}", None)
-        self.run_worker(lambda: self._copy(paths), group="copy", exclusive=True, thread=True, exit_on_error=False)
+        self.say(f"copying {fmt.counted(len(chosen), 'session')}", None)
+        self.run_worker(lambda: self._copy(chosen), group="copy", exclusive=True, thread=True, exit_on_error=False)
 
-    def _copy(self, paths: Sequence[Path]) -> None:
+    def _copy(self, chosen: Sequence[Found]) -> None:
         from agent_tt.importing import import_file
 
         done: list[Imported] = []
         try:
-            for path in paths:
-                done += import_file(path, self._store_path)
+            for each in chosen:
+                done += import_file(each.path, self._store_path, [each.run] if each.run is not None else ())
         except AgentTTError as error:
             self._tell(self.say, error.message, None)
         else:
@@ -306,18 +333,19 @@ class FirstScreen(CommandScreen[None]):
 
     def _open(self, chosen: Sequence[Found]) -> None:
         """Open a session, or two beside each other."""
-        paths = [each.path for each in chosen]
-        self.say(f"opening {paths[0].name}", None)
-        self.run_worker(lambda: self._read_files(paths), group="open", exclusive=True, thread=True, exit_on_error=False)
+        self.say(f"opening {chosen[0].path.name}", None)
+        self.run_worker(
+            lambda: self._read_files(chosen), group="open", exclusive=True, thread=True, exit_on_error=False
+        )
 
-    def _read_files(self, paths: Sequence[Path]) -> None:
+    def _read_files(self, chosen: Sequence[Found]) -> None:
         from agent_tt.sources import open_source
 
         opened: list[tuple[RunSource, list[Run]]] = []
         try:
-            for path in paths:
-                source = open_source(path)
-                opened.append((source, source.runs()))
+            for each in chosen:
+                source = open_source(each.path)
+                opened.append((source, source.runs() if each.run is None else [source.run(each.run)]))
         except AgentTTError as error:
             for source, _ in opened:
                 source.close()
@@ -360,7 +388,7 @@ class FirstScreen(CommandScreen[None]):
 
 def _is_same(line: FirstLine, other: FirstLine) -> bool:
     if line.found is not None and other.found is not None:
-        return line.found.path == other.found.path
+        return line.found.key == other.found.key
     return line.run is not None and other.run is not None and line.run.id == other.run.id
 
 

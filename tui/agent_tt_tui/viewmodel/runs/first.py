@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.found.folders import Unread
+    from agent_tt.found.measures import Measures
     from agent_tt.found.sessions import Found
     from agent_tt.model import Run
 
 __all__ = ["FirstLine", "Page", "first_lines"]
 
 _MOST_RUNS: Final = 5
-Kind = Literal["title", "session", "more", "run", "unread", "start", "blank"]
+Kind = Literal["title", "columns", "session", "more", "run", "unread", "start", "blank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class FirstLine:
         found: the session, or the file.
         run: the recorded run.
         imported: the id of the run that the session was imported as.
+        measures: what the session comes to, as far as it was read.
         opens: what a title, or a way to start, leads to.
     """
 
@@ -42,6 +44,7 @@ class FirstLine:
     found: Found | None = None
     run: Run | None = None
     imported: str | None = None
+    measures: Measures | None = None
     opens: str = ""
 
 
@@ -59,6 +62,7 @@ class Page:
         is_open: whether sessions of all other folders are listed too.
         text: what was typed.
         is_done: whether all was looked at.
+        measured: what sessions come to, by their keys; None of those that cannot be said.
         most: so many sessions of other folders are listed before somebody asks for all of them.
     """
 
@@ -71,6 +75,7 @@ class Page:
     is_open: bool = False
     text: str = ""
     is_done: bool = False
+    measured: dict[str, Measures | None] = field(default_factory=dict)
     most: int = 12
 
 
@@ -105,6 +110,7 @@ def _sessions(page: Page, words: Sequence[str]) -> list[FirstLine]:
         why = "none fits: esc shows all of them" if words else "none was found" if page.is_done else "looking"
         return [*lines, FirstLine("more", words=why)]
     shown = others if page.is_open or words else others[: page.most]
+    lines.append(FirstLine("columns"))
     lines += [_session(page, each) for each in (*here, *shown)]
     if left := others[len(shown) :]:
         programs: dict[str, int] = {}
@@ -130,4 +136,5 @@ def _files(page: Page, words: Sequence[str]) -> list[FirstLine]:
 
 
 def _session(page: Page, each: Found) -> FirstLine:
-    return FirstLine("session", each.program, each.title or "", found=each, imported=page.imported.get(str(each.path)))
+    imported, measures = page.imported.get(str(each.path)), page.measured.get(each.key)
+    return FirstLine("session", each.program, each.title or "", found=each, imported=imported, measures=measures)
