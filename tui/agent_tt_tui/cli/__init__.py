@@ -5,7 +5,6 @@
 | `root`, `options`, `errors` | the group, which imports what is used; what all have; how each fails |
 | `terminal`, `wording`, `progress` | writing for people: tables, words and glyphs, a line that counts |
 | `changes`, `effects` | changes of a state as text; what a run did to the world |
-| `shapes` | writing for programs; the shapes are stable |
 | `marks` | what the commands have in common that write something down about runs |
 | `looking` | showing what is there: `runs`, `tree`, `open`, `show`, `samples`, `plugins` |
 | `asking` | asking about what was recorded: `find`, `sql`, `blame`, `bisect`, `watch` |
