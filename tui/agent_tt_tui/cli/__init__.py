@@ -7,7 +7,7 @@
 | `changes`, `effects` | changes of a state as text; what a run did to the world |
 | `marks` | what the commands have in common that write something down about runs |
 | `looking` | showing what is there: `runs`, `tree`, `open`, `show`, `samples`, `plugins` |
-| `asking` | asking about what was recorded: `find`, `sql`, `blame`, `bisect`, `watch` |
+| `asking` | asking about what was recorded: `find`, `sql`, `blame`, `bisect`, `watch`, `mcp` |
 | `comparing` | what differs: `diff`, `compare` |
 | `running` | running agents: `record`, `replay`, `resume`, `fork`, `answer`, `stop` |
 | `sweeping` | the same fork with many values: `sweep` |

@@ -11,5 +11,6 @@
 | `entities` | numbers, dates and names in a text, however they are written |
 | `arithmetic` | how a number may have been computed from others |
 | `model_reading` | which places of its request a model took an answer from |
+| `context` | what a model was sent, message by message, and where each came from |
 | `open_steps` | which steps were open at the same time, and may have written it as well |
 """

@@ -1,0 +1,18 @@
+"""A debugger for coding agents: tools that answer from recorded runs, in JSON, short and with references.
+
+It knows no terminal and no protocol but in `server`, and starts no process but in `running`, which is imported only
+with leave.
+
+| module | does |
+|---|---|
+| `debugger` | the tools by name; an answer or a clear error for every call |
+| `tool` | what a tool is, and its arguments, checked |
+| `looking` | tools that show: runs, an overview, a step, a state, a call, effects, oddities |
+| `asking` | tools that ask: blame, find, where, diff, compare |
+| `contexts` | the tool that shows what a model was sent, and where that came from |
+| `running` | tools that run agents: replay and fork |
+| `references` | `RUN@STEP#CALL`: written, and found again |
+| `pages`, `values` | budgets and cursors; one value page by page |
+| `fitting`, `text` | cutting a value so that it fits; answers as text that is data and nothing else |
+| `server` | the Model Context Protocol, by its own SDK |
+"""

@@ -1,0 +1,422 @@
+"""Tools that show what is there: the runs, one run in brief, a step, a state by path, a call, what a run did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import get
+from agent_tt.codec.text import summary
+from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model import ACTING
+from agent_tt.querying.absent import not_there
+from agent_tt.querying.places import path_in, written_path
+from agent_tt.serving.pages import Item, page, record
+from agent_tt.serving.references import (
+    below,
+    call_at,
+    part_of_call,
+    part_of_state,
+    reference,
+    state_at,
+    step_of,
+)
+from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
+from agent_tt.serving.values import value_page
+from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer
+from agent_tt.shapes.records import edit_shape, time_shape
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.model import Call, Run, Step
+    from agent_tt.protocols import RunSource
+    from agent_tt.serving.pages import Where
+    from agent_tt.serving.tool import Asked
+    from agent_tt.shapes.records import Shape
+
+__all__ = ["LOOKING", "RUN", "call_record", "change_record", "effect_record", "outcome"]
+
+_MOST_ODD: Final = 20_000
+"""Steps from which on a run is not searched for oddities unasked."""
+
+_MOST_EDITS: Final = 20
+_MOST_CHANGES: Final = 12
+_SHORT: Final = 120
+_PART: Final = ("args", "result", "error")
+
+RUN: Final = Parameter("run", "text", "The run: its id, its name, or latest.")
+_STATE: Final = Parameter(
+    "at", "text", "RUN@STEP: the state after that step, 0 being the input; RUN is after its last."
+)
+
+
+def _runs(asked: Asked) -> Shape:
+    name, status = asked.text_or_none("name"), asked.text_or_none("status")
+    runs = [
+        run
+        for run in asked.source.runs(archived=asked.flag("archived"))
+        if (name is None or name.casefold() in run.name.casefold()) and (status is None or run.status == status)
+    ]
+    begin = 0
+    if asked.cursor is not None:  # the run after which the page begins: new ones come before it
+        last = asked.cursor.removeprefix("after:")
+        begin = next((at + 1 for at, run in enumerate(runs) if run.id == last), 0)
+        if not begin or not asked.cursor.startswith("after:"):
+            raise UsageError(f"the cursor {asked.cursor[:80]!r} names no run of this list", hint="Begin without one.")
+    return page(
+        {"store": str(asked.source.path)},
+        "runs",
+        runs,
+        _run_item,
+        cursor=asked.cursor,
+        budget=asked.budget,
+        after=lambda at: f"after:{runs[at - 1].id}",
+        start=begin,
+    )
+
+
+def _run_item(run: Run, most: int) -> Item:
+    facts: Shape = {
+        "run": run.id,
+        "name": run.name,
+        "status": run.status,
+        "steps": run.steps,
+        "started": time_shape(run.started_us),
+        "agent": run.agent,
+        "fork_of": None if run.parent is None else reference(run.parent, run.fork_step),
+        "tags": [*run.tags] or None,
+        "damaged": run.damaged,
+    }
+    return record(most, facts, {} if run.error is None else {"error": (run.error.short, None)})
+
+
+def outcome(source: RunSource, run: Run) -> Shape:
+    """How a run ended: status, error, last words, what was hoped of it."""
+    from agent_tt.comparing.steps.outcome import final_state, last_words
+    from agent_tt.querying.expecting import hoped_of
+
+    hoped = hoped_of(source, run)
+    return {
+        "run": run.id,
+        "name": run.name,
+        "status": run.status,
+        "steps": run.steps,
+        **({} if run.error is None else {"error": run.error.short}),
+        "answer": last_words(final_state(source, run.id)),
+        **({} if hoped is None else {"expect": hoped.to_json()}),
+        **({} if run.incomplete is None else {"incomplete": run.incomplete}),
+        **({} if run.damaged is None else {"damaged": run.damaged}),
+    }
+
+
+def _overview(asked: Asked) -> Shape:
+    source, run = asked.source, asked.source.run(asked.text("run"))
+    steps = source.steps(run.id)
+    head: Shape = {"run": run.id, "name": run.name}
+    if asked.cursor is None:
+        head = outcome(source, run) | {
+            "agent": run.agent,
+            "first_error": next((reference(run.id, step.number) for step in steps if step.status == "error"), None),
+            "did": effects_answer(source, run)["summary"],
+        }
+        if run.parent is not None:
+            head["fork_of"] = reference(run.parent, run.fork_step)
+            head["edits"] = [edit_shape(edit) for edit in run.edits[:_MOST_EDITS]]
+        if run.steps <= _MOST_ODD:
+            head |= {key: _with_places(run, part) for key, part in oddities_answer(source, run).items()}
+        else:
+            head["oddities"] = f"not looked for in {run.steps} steps unasked: call oddities"
+
+    def item(step: Step, most: int) -> Item:
+        calls = calls_of(source, run, step) if step.kind != "llm" or step.status != "ok" else []
+        told = [_told(call) for call in calls if call.kind in ACTING][:3]
+        facts: Shape = {
+            "at": reference(run.id, step.number),
+            "name": step.name,
+            "agent": step.agent,
+            "kind": step.kind,
+            "status": step.status,
+            "lane": None if step.lane == "main" else step.lane,
+            "same_as": None if not step.repeat_of else reference(run.id, step.repeat_of),
+            "decision": step.decision if step.decision != step.name else None,
+            "inherited": step.inherited or None,
+            "damaged": step.damaged,
+        }
+        values: dict[str, tuple[Wire, Where]] = {"did": ("; ".join(told), None)} if told else {}
+        if step.error is not None:
+            values["error"] = step.error.short, None
+        return record(min(most, 5 * _SHORT), facts, values)
+
+    return page(head, "steps_in_brief", steps, item, cursor=asked.cursor, budget=asked.budget)
+
+
+def _told(call: Call) -> str:
+    """`price_order({"a": 1}) = {"total": 2}`, in short."""
+    back = (
+        call.error.short
+        if call.error is not None
+        else summary(call.result, _SHORT)
+        if call.status == "ok"
+        else _no_answer(call)
+    )
+    return f"{call.name[:_SHORT]}({summary(call.args, _SHORT)}) = {back[:_SHORT]}"
+
+
+def _no_answer(call: Call) -> str:
+    return "denied" if call.status == "denied" else "no answer is recorded"
+
+
+def _with_places(run: Run, part: Wire) -> Wire:
+    """Oddities with references in place of numbers of steps."""
+    if not isinstance(part, list):
+        return part
+    return [_odd(run, each) if isinstance(each, dict) else each for each in part]
+
+
+def _odd(run: Run, odd: Shape) -> Shape:
+    steps = odd["steps"] if isinstance(odd["steps"], list) else []
+    places: list[Wire] = [reference(run.id, step) for step in steps[:6] if isinstance(step, int)]
+    more: Shape = {} if len(steps) <= 6 else {"more_steps": len(steps) - 6}
+    return {"kind": odd["kind"], "what": odd["what"], "at": places, **more}
+
+
+def _oddities(asked: Asked) -> Shape:
+    run = asked.source.run(asked.text("run"))
+    answer = oddities_answer(asked.source, run)
+    found = answer.pop("oddities")
+
+    def item(odd: Wire, most: int) -> Item:
+        shape = _odd(run, odd) if isinstance(odd, dict) else {}
+        return record(
+            most, {key: part for key, part in shape.items() if key != "what"}, {"what": (shape["what"], None)}
+        )
+
+    listed = found if isinstance(found, list) else []
+    return page({"run": run.id, **answer}, "oddities", listed, item, cursor=asked.cursor, budget=asked.budget)
+
+
+def call_record(run: str, call: Call, most: int) -> Item:
+    """A call in brief: what was asked, what came back, and how to get all of it."""
+    facts: Shape = {
+        "at": reference(run, call.step, call.number),
+        "kind": call.kind,
+        "name": call.name,
+        "effect": call.effect,
+        "status": call.status,
+        "lane": None if call.lane == "main" else call.lane,
+        "damaged": call.damaged,
+    }
+    values: dict[str, tuple[Wire, Where]] = {"args": (call.args, part_of_call(run, call, "args"))}
+    if call.error is not None:
+        values["error"] = f"{call.error.short}", part_of_call(run, call, "error")
+    elif call.status == "ok":
+        values["result"] = call.result, part_of_call(run, call, "result")
+    return record(most, facts, values)
+
+
+def _step(asked: Asked) -> Shape:
+    from agent_tt.comparing.steps.asked_tools import read_asked_tools
+    from agent_tt.comparing.values.ignoring import Ignoring
+    from agent_tt.comparing.values.state_diff import diff_states
+
+    source = asked.source
+    run, number = state_at(source, asked.text("at"))
+    step = step_of(source, run, number)
+    if step is None:
+        head: Shape = {"at": reference(run.id, 0), "name": "input"}
+        return {**head, "calls": []}
+    head = {
+        "at": reference(run.id, number),
+        "name": step.name,
+        "agent": step.agent,
+        "kind": step.kind,
+        "status": step.status,
+        "decision": step.decision,
+    }
+    if step.error is not None:
+        head["error"] = {"short": step.error.short, "traceback": step.error.traceback[-600:]}
+    if asked.cursor is None:
+        try:
+            base = source.base_step(run.id, number)
+            before = None if base is None else source.state(run.id, base)
+            found = diff_states(before, source.state(run.id, number), Ignoring.of())
+            changes: list[Wire] = [change_record(change.to_json(), _SHORT * 3) for change in found[:_MOST_CHANGES]]
+            head["changes_since"] = None if base is None else reference(run.id, base)
+            head["changes"] = changes
+            if len(found) > len(changes):
+                head["changes_more"] = f"{len(found) - len(changes)} more: diff"
+        except AgentTTError as error:
+            head["changes"] = f"not known: {error.message}"
+        unrecorded = read_asked_tools(source, run).by_step().get(number, ())
+        if unrecorded:
+            head["unrecorded"] = [f"{each.name}({summary(each.arguments, 60)})" for each in unrecorded[:6]]
+    calls = calls_of(source, run, step)
+    return page(
+        head,
+        "calls",
+        calls,
+        lambda call, most: call_record(run.id, call, most),
+        cursor=asked.cursor,
+        budget=asked.budget,
+    )
+
+
+def change_record(change: Shape, most: int) -> Shape:
+    """A change of a state in brief, its values as one line each."""
+    short: Shape = {"op": change["op"], "path": change["path"]}
+    for side in ("old_path", "of"):
+        if side in change:
+            short[side] = change[side]
+    if change["op"] in ("change", "remove"):
+        short["old"] = summary(change["old"], most // 3)
+    if change["op"] in ("change", "add"):
+        short["new"] = summary(change["new"], most // 3)
+    return short
+
+
+def _state(asked: Asked) -> Shape:
+    source = asked.source
+    run, number = state_at(source, asked.text("at"))
+    state, text = source.state(run.id, number), asked.text("path")
+    try:
+        path: Path = path_in(state, text) if text else ()
+    except AgentTTError as error:
+        raise not_there(source, run.id, state, text, number, error) from error  # type: ignore[arg-type]
+    return value_page(
+        {"at": reference(run.id, number), "path": written_path(state, path)},
+        get(state, path),
+        below(part_of_state(run.id, number), path),
+        cursor=asked.cursor,
+        budget=asked.budget,
+        depth=asked.number("depth"),
+    )
+
+
+def _call(asked: Asked) -> Shape:
+    run, call = call_at(asked.source, asked.text("at"))
+    part = asked.text_or_none("part")
+    if part is None:
+        if asked.text("path"):
+            raise UsageError("a path leads into args, result or error", hint="Give part as well.")
+        whole = call_record(run.id, call, asked.budget - 800)
+        head = whole.shape if isinstance(whole.shape, dict) else {}
+        left: list[Wire] = []
+        left += whole.left_out[:6]
+        return {**head, **({"left_out": left} if left else {})}
+    value: Wire = {"args": call.args, "result": call.result}.get(part)
+    if part == "error":
+        error = call.error
+        value = None
+        if error is not None:
+            value = {"class": error.class_name, "message": error.message, "traceback": error.traceback}
+    path = path_in(value, asked.text("path")) if asked.text("path") else ()
+    head = {"at": reference(run.id, call.step, call.number), "part": part, "path": written_path(value, path)}
+    if part == "result" and call.status != "ok":
+        head["status"] = call.status
+    return value_page(
+        head,
+        get(value, path),
+        below(part_of_call(run.id, call, part), path),
+        cursor=asked.cursor,
+        budget=asked.budget,
+    )
+
+
+def _effects(asked: Asked) -> Shape:
+    run = asked.source.run(asked.text("run"))
+    answer = effects_answer(asked.source, run)
+    head = {"run": run.id, **{key: answer[key] for key in ("summary", "reads", "models", "unrecorded")}}
+    rows = answer["effects"] if isinstance(answer["effects"], list) else []
+    return page(
+        head,
+        "effects",
+        rows,
+        lambda row, most: effect_record(run.id, row, most),
+        cursor=asked.cursor,
+        budget=asked.budget,
+    )
+
+
+def effect_record(run: str, row: Wire, most: int) -> Item:
+    """One row of the ledger of a run: a call that did something to the world, or was kept from it."""
+    told = row if isinstance(row, dict) else {}
+    step, call = told.get("step"), told.get("call")
+    is_here = told.get("where") is None  # else it is before or beside its recording, or of another run
+    at = reference(run, step, call if isinstance(call, int) else None) if isinstance(step, int) and is_here else None
+    names = ("kind", "name", "happened", "because", "where", "error")
+    facts: Shape = {"at": at, **{name: told[name] for name in names if told.get(name)}}
+    return record(most, facts, {name: (told[name], None) for name in ("args", "asked", "result") if told.get(name)})
+
+
+_STATUSES: Final = ("running", "succeeded", "failed", "interrupted", "crashed", "unknown")
+
+LOOKING: Final = (
+    Tool(
+        "runs",
+        "List the recorded runs, newest first, each with how it ended.",
+        (
+            Parameter("name", "text", "Only runs whose name holds this text.", None),
+            Parameter("status", "text", "Only runs that ended so.", None, choices=_STATUSES),
+            Parameter("archived", "flag", "Archived runs too.", default=False),
+            CURSOR,
+            BUDGET,
+        ),
+        _runs,
+    ),
+    Tool(
+        "overview",
+        "One run in brief, to begin with: how it ended, its first error, what is odd about it (loops, retries,"
+        " outliers), what it did to the world, and each step on a line with its reference.",
+        (RUN, CURSOR, BUDGET),
+        _overview,
+    ),
+    Tool(
+        "oddities",
+        "What is odd about a run: repeated calls, cycles, retries, slow and costly steps, a growing context, the first"
+        " error.",
+        (RUN, CURSOR, BUDGET),
+        _oddities,
+    ),
+    Tool(
+        "step",
+        "What one step did: its calls with arguments and results, what it changed in the state, its error.",
+        (
+            Parameter("at", "text", "RUN@STEP; a step is also @error, the first that failed, or ~1 from the end."),
+            CURSOR,
+            BUDGET,
+        ),
+        _step,
+    ),
+    Tool(
+        "state",
+        "The agent's state after a step, or the value at a path in it. A large value comes in pages.",
+        (
+            _STATE,
+            Parameter(
+                "path", "text", 'Where in the state: messages[-1].content, plan["odd key"]; all of it without one.', ""
+            ),
+            Parameter("depth", "number", "Open only so many levels, to see what there is.", None, 1, 10),
+            CURSOR,
+            BUDGET,
+        ),
+        _state,
+    ),
+    Tool(
+        "call",
+        "One call of a step (to a model, tool, server, program): what was asked and what came back, whole or by path.",
+        (
+            Parameter("at", "text", "RUN@STEP#CALL; without #CALL where the step has one call."),
+            Parameter("part", "text", "Show only this, page by page.", None, choices=_PART),
+            Parameter("path", "text", "Where in that part; all of it without one.", ""),
+            CURSOR,
+            BUDGET,
+        ),
+        _call,
+    ),
+    Tool(
+        "effects",
+        "What a run did to the world: each call that wrote, or that a fork's policy held back, and who decided that.",
+        (RUN, CURSOR, BUDGET),
+        _effects,
+    ),
+)
+"""The tools of this module."""
