@@ -37,6 +37,8 @@ _MOST_WRITES: Final = 12
 _MOST_BESIDE: Final = 8
 _MOST_REASONS: Final = 4
 _SHORT: Final = 80
+_SHORTEST_HIT: Final = 30
+"""Characters that every hit takes at least."""
 
 
 def _blame(asked: Asked) -> Shape:
@@ -125,7 +127,7 @@ def _find(asked: Asked) -> Shape:
     query = parse(asked.text("text"), regex=asked.flag("regex"), fields=asked.texts("in"))
     named = asked.texts("runs")
     runs = None if not named else list(dict.fromkeys(source.run(each).id for each in named))
-    limit = begin + asked.budget // 100
+    limit = begin + asked.budget // _SHORTEST_HIT + 1
     with closing(Finder(source)) as finder:
         by: By = "step" if asked.text("by") == "step" else "rank"
         found = finder.found(query, runs, by=by, limit=limit, cancelled=asked.cancelled)
@@ -146,11 +148,8 @@ def _find(asked: Asked) -> Shape:
         }
         return record(most, facts, {"excerpt": (told["excerpt"], None)})
 
-    # There may be more than were asked for: the length of the list is known only where it ended.
-    more = len(listed) >= limit
-    return page(
-        answer, "hits", listed, item, cursor=asked.cursor, budget=asked.budget, whole=len(listed) + (1 if more else 0)
-    )
+    is_whole = len(listed) < limit
+    return page(answer, "hits", listed, item, cursor=asked.cursor, budget=asked.budget, is_whole=is_whole)
 
 
 def _where(asked: Asked) -> Shape:

@@ -34,6 +34,12 @@ _TAIL: Final = 240
 _MOST_LEFT: Final = 6
 """Places that are named of what was cut in a page; the others are counted."""
 
+_EXACT: Final = frozenset({"at", "path", "run"})
+"""Facts that are given back to the server, and so have to be whole."""
+
+_LONGEST_NAME: Final = 400
+"""Characters of one of these; in the names of places that people and programs give there are far fewer."""
+
 _LONGEST_LEFT: Final = 300
 """Characters of one of these."""
 
@@ -85,20 +91,20 @@ def page(
     *,
     cursor: str | None,
     budget: int,
-    whole: int | None = None,
+    is_whole: bool = True,
     after: Callable[[int], str] = str,
     start: int | None = None,
 ) -> Shape:
     """One page of a list.
 
     Args:
-        head: what stands before the list; made to fit into a half of the budget.
+        head: what stands before the list; made to fit into two fifths of the budget.
         name: the key of the list.
-        items: the whole list; or its beginning, where `whole` says how long it is.
+        items: the list; where it is not whole, more than fits into a page.
         make: makes an item, of at most so many characters.
         cursor: where the page begins.
         budget: characters of the answer.
-        whole: the length of the list; None for that of `items`.
+        is_whole: whether nothing comes after `items`; else nobody says how many there are.
         after: the cursor of a position.
         start: the position that the cursor stands for, where `after` makes cursors of another form.
 
@@ -106,10 +112,10 @@ def page(
         UsageError: the cursor is none, or stands behind the end.
     """
     begin = position(cursor) if start is None else start
-    count = len(items) if whole is None else whole
+    count = len(items)
     if begin > count or (begin == count and begin):
         raise UsageError(f"the cursor {cursor} stands behind the end: there are {count}", hint="Begin without one.")
-    answer, left = _fitted_head(head, budget // 2)
+    answer, left = _fitted_head(head, budget * 2 // 5)
     most = max(200, budget // 4)
     used = length(answer, budget) + sum(length(each, budget) + 1 for each in left) + _TAIL + len(name)
     listed: list[Wire] = []
@@ -130,7 +136,7 @@ def page(
     answer[name] = listed
     end = begin + len(listed)
     if begin or end < count:
-        answer |= {"from": begin, "of": count}
+        answer |= {"from": begin, **({"of": count} if is_whole else {})}
     if end < count:
         answer["next"] = after(end)
     if left:
@@ -169,7 +175,7 @@ def record(limit: int, facts: Mapping[str, Wire], values: Mapping[str, tuple[Wir
     shape: Shape = {}
     for name, fact in facts.items():
         if fact is not None:
-            shape[name], _ = fit(fact, LEAST)
+            shape[name], _ = fit(fact, _LONGEST_NAME if name in _EXACT else LEAST)
     room = limit - length(shape, limit)
     left: list[Shape] = []
     for index, (name, (value, where)) in enumerate(values.items()):

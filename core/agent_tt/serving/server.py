@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import logging
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agent_tt.serving.debugger import Debugger
 
-__all__ = ["HOST", "PATH", "http_app", "listening", "serve_http", "serve_stdio"]
+__all__ = ["serve_http", "serve_stdio"]
 
 HOST: Final = "127.0.0.1"
 """The one address that is listened on."""
@@ -124,8 +124,73 @@ def serve_stdio(debugger: Debugger, ended: Callable[[], None] = lambda: None) ->
     anyio.run(serve)
 
 
-def listening(port: int) -> socket:
-    """A socket that listens on loopback; port 0 takes a free one.
+def _http_app(server: Server[Any], port: int, token: str) -> Starlette:
+    """The application for HTTP: only with the token, and only for who names this very address."""
+    from mcp.server.auth.provider import AccessToken
+    from mcp.server.auth.settings import AuthSettings
+    from mcp.server.transport_security import TransportSecuritySettings
+    from pydantic import AnyHttpUrl
+
+    class OneToken:
+        """Knows the one token that there is."""
+
+        async def verify_token(self, token: str) -> AccessToken | None:
+            if not hmac.compare_digest(token.encode(), expected):
+                return None
+            return AccessToken(token=token, client_id="local", scopes=[])
+
+    expected = token.encode()
+    hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
+    return server.streamable_http_app(
+        streamable_http_path=PATH,
+        host=HOST,
+        max_request_body_size=_MOST_BODY,
+        max_sessions=_MOST_SESSIONS,
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=hosts,
+            allowed_origins=[f"http://{host}" for host in hosts],
+        ),
+        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{hosts[0]}"), resource_server_url=None),
+        token_verifier=OneToken(),
+    )
+
+
+def serve_http(
+    debugger: Debugger,
+    port: int,
+    token: str,
+    told: Callable[[str], None],
+    ended: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve clients over HTTP until Ctrl-C.
+
+    Args:
+        debugger: what answers.
+        port: where it is listened, on loopback alone; 0 takes a free port.
+        token: what every request has to bring.
+        told: told the address, from when on it is answered.
+        ended: called when the server ends.
+
+    Raises:
+        UsageError: the SDK is not installed, or the port is taken.
+    """
+    server = protocol_server(debugger, ended)
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise UsageError(_MISSING, hint=_HINT) from error
+    with closing(_listening(port)) as bound:
+        number = bound.getsockname()[1]
+        logging.getLogger("mcp").setLevel(logging.ERROR)
+        app = _http_app(server, number, token)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
+        told(f"http://{HOST}:{number}{PATH}")
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+def _listening(port: int) -> socket:
+    """A socket that listens on loopback.
 
     Raises:
         UsageError: the port is taken.
@@ -136,6 +201,7 @@ def listening(port: int) -> socket:
     bound.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
+        bound.listen()  # who is told the address at once is answered as soon as the server runs
     except OSError as error:
         bound.close()
         raise UsageError(f"{HOST}:{port} cannot be listened on: {error.strerror}", hint="Name another port.") from error
@@ -183,25 +249,3 @@ def http_app(debugger: Debugger, port: int, token: str, ended: Callable[[], None
         auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{hosts[0]}"), resource_server_url=None),
         token_verifier=OneToken(),
     )
-
-
-def serve_http(debugger: Debugger, bound: socket, token: str, ended: Callable[[], None] = lambda: None) -> None:
-    """Serve clients over HTTP until Ctrl-C.
-
-    Args:
-        debugger: what answers.
-        bound: what `listening` gave.
-        token: what every request has to bring.
-        ended: called when the server ends.
-
-    Raises:
-        UsageError: the SDK is not installed.
-    """
-    app = http_app(debugger, bound.getsockname()[1], token, ended)
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise UsageError(_MISSING, hint=_HINT) from error
-    logging.getLogger("mcp").setLevel(logging.ERROR)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
-    uvicorn.Server(config).run(sockets=[bound])

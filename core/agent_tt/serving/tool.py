@@ -20,7 +20,7 @@ __all__ = ["BUDGET", "CURSOR", "LEAST_BUDGET", "MOST_BUDGET", "Asked", "Kind", "
 
 Kind: TypeAlias = Literal["text", "texts", "number", "flag"]
 
-LEAST_BUDGET: Final = 3_000
+LEAST_BUDGET: Final = 4_000
 MOST_BUDGET: Final = 40_000
 _LONGEST: Final = 100_000
 """Characters of an argument."""

@@ -97,7 +97,21 @@ WHOLE_RUNS = {
 """Every command that takes runs, and no step of them."""
 
 NO_RUN = {
-    *("du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sessions", "sql", "stats", "steady"),
+    *(
+        "du",
+        "golden",
+        "import",
+        "mcp",
+        "plugins",
+        "prune",
+        "runs",
+        "record",
+        "samples",
+        "sessions",
+        "sql",
+        "stats",
+        "steady",
+    ),
     "test",
 }
 NEW_STEPS = {"--stop-at", "--mute"}

@@ -63,7 +63,7 @@ def command(
     agent-tt mcp --http 8765
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.serving.debugger import Debugger
-    from agent_tt.serving.server import HOST, PATH, listening, serve_http, serve_stdio
+    from agent_tt.serving.server import serve_http, serve_stdio
 
     if not allow_runs and (allow or max_tokens is not None or max_cost is not None):
         raise UsageError("--allow and limits are for forks, and no client may fork", hint="Add --allow-runs.")
@@ -79,11 +79,13 @@ def command(
     if given is not None and len(given) < _SHORTEST:
         raise UsageError(f"{TOKEN_VARIABLE} has {len(given)} characters", hint=f"Take {_SHORTEST} at least.")
     token = given or secrets.token_urlsafe(32)
-    bound = listening(port)
-    click.echo(f"agent-tt: http://{HOST}:{bound.getsockname()[1]}{PATH}", err=True)
-    if given is None:
-        click.echo(f"agent-tt: Authorization: Bearer {token}", err=True)
-    serve_http(debugger, bound, token, ended)
+
+    def told(address: str) -> None:
+        click.echo(f"agent-tt: {address}", err=True)
+        if given is None:
+            click.echo(f"agent-tt: Authorization: Bearer {token}", err=True)
+
+    serve_http(debugger, port, token, told, ended)
     return 0
 
 
