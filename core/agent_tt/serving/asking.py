@@ -9,6 +9,7 @@ from agent_tt.codec.paths import get, parse_path
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import AgentTTError
+from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.querying.places import leads_to, path_in
 from agent_tt.serving.looking import RUN, change_record, outcome
 from agent_tt.serving.pages import Item, page, position, record, shown
@@ -128,7 +129,9 @@ def _find(asked: Asked) -> Shape:
     named = asked.texts("runs")
     runs = None if not named else list(dict.fromkeys(source.run(each).id for each in named))
     limit = begin + asked.budget // _SHORTEST_HIT + 1
-    with closing(Finder(source)) as finder:
+    # An index of the file holds what is taken out here, and is not to hold less for others.
+    use_index = False if isinstance(source, RedactedRuns) else None
+    with closing(Finder(source, use_index=use_index)) as finder:
         by: By = "step" if asked.text("by") == "step" else "rank"
         found = finder.found(query, runs, by=by, limit=limit, cancelled=asked.cancelled)
         unread = () if found.hits else finder.unread(runs)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
 from agent_tt.serving.asking import ASKING
 from agent_tt.serving.contexts import CONTEXTS
 from agent_tt.serving.fitting import fit
 from agent_tt.serving.looking import LOOKING
+from agent_tt.serving.references import state_at
 from agent_tt.serving.text import length, written
 from agent_tt.serving.tool import MOST_BUDGET, Asked
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
     from agent_tt.serving.tool import Tool
 
 __all__ = ["INSTRUCTIONS", "Debugger", "Reply"]
@@ -114,7 +118,8 @@ class Debugger:
         given = tool.check(arguments)
         ends = time.monotonic() + LONGEST_SECONDS
         with closing(open_source(self.store, read_only=not tool.starts)) as source:
-            asked = Asked(source, given, lambda: cancelled() or (not tool.starts and time.monotonic() > ends))
+            shown = source if tool.starts else _without_secrets(source, given)
+            asked = Asked(shown, given, lambda: cancelled() or (not tool.starts and time.monotonic() > ends))
             answer = tool.answer(asked)
         if not cancelled() and not tool.starts and time.monotonic() > ends:
             answer["stopped"] = f"after {LONGEST_SECONDS:.0f} s: not all was looked at"
@@ -124,3 +129,23 @@ class Debugger:
             cut, left = fit(answer, most)
             return written(cut) if left else written(answer)
         return written(answer)
+
+
+def _without_secrets(source: RunSource, given: Mapping[str, Wire]) -> RunSource:
+    """The source as it may be shown: what nobody took secrets out of is redacted now, as it is in an export.
+
+    Args:
+        source: where the runs are.
+        given: what a tool was asked, which names the runs that it answers about; without a name it may be any.
+    """
+    if not source.capabilities.redacted:
+        return RedactedRuns(source)
+    more = given.get("runs")
+    named = [given.get(name) for name in ("run", "at", "a", "b")] + (more if isinstance(more, list) else [])
+    found: list[Run] = []
+    for text in filter(None, named):
+        with suppress(AgentTTError):
+            found.append(state_at(source, str(text))[0])
+    if not any(named):
+        found = source.runs(archived=True)
+    return RedactedRuns(source) if any(is_unredacted(source, run) for run in found) else source

@@ -116,15 +116,15 @@ def _overview(asked: Asked) -> Shape:
         head = outcome(source, run) | {
             "agent": run.agent,
             "first_error": next((reference(run.id, step.number) for step in steps if step.status == "error"), None),
-            "did": effects_answer(source, run)["summary"],
         }
         if run.parent is not None:
             head["fork_of"] = reference(run.parent, run.fork_step)
             head["edits"] = [edit_shape(edit) for edit in run.edits[:_MOST_EDITS]]
         if run.steps <= _MOST_ODD:
+            head["did"] = effects_answer(source, run)["summary"]
             head |= {key: _with_places(run, part) for key, part in oddities_answer(source, run).items()}
         else:
-            head["oddities"] = f"not looked for in {run.steps} steps unasked: call oddities"
+            head["oddities"] = f"not looked for in {run.steps} steps unasked: call oddities, and effects"
 
     def item(step: Step, most: int) -> Item:
         calls = calls_of(source, run, step) if step.kind != "llm" or step.status != "ok" else []

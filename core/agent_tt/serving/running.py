@@ -198,7 +198,6 @@ class Runner:
                     "status": "running",
                     "note": f"it goes on, for {self.leave.seconds:.0f} s at most: overview shows how far it is",
                 }
-        self._handles.remove(handle)
         return _ended(handle, asked.budget)
 
     def _seconds(self, asked: Asked) -> float:

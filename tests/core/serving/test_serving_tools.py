@@ -339,3 +339,33 @@ def test_every_tool_says_what_it_takes_in_a_schema():
         assert schema["additionalProperties"] is False
         assert all(each["description"] for each in schema["properties"].values())
         assert len(tool.help) <= 400
+
+
+def test_secrets_of_a_file_that_nobody_redacted_are_not_shown_or_found(tmp_path):
+    key = "ghp_" + "k9Xq" * 9
+    conversation = {
+        "messages": [
+            {"role": "user", "content": f"Use the token {key}, and nothing else."},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "push", "arguments": json.dumps({"token": key})}}]},
+            {"role": "tool", "tool_call_id": "1", "content": f"pushed with {key}"},
+            {"role": "assistant", "content": f"Done with {key}."},
+        ]
+    }  # fmt: skip
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps(conversation))
+    (run,) = asked(file, "runs")["runs"]
+    last = asked(file, "overview", run=run["run"])["steps"]
+    for tool, arguments in (
+        ("overview", {"run": run["run"]}),
+        ("step", {"at": f"{run['run']}@1"}),
+        ("state", {"at": run["run"]}),
+        ("context", {"at": f"{run['run']}@{last}"}),
+        ("find", {"text": "token"}),
+        ("blame", {"at": run["run"], "path": "messages[-1].content"}),
+        ("diff", {"a": f"{run['run']}@0", "b": run["run"]}),
+        ("effects", {"run": run["run"]}),
+        ("compare", {"a": run["run"], "b": run["run"]}),
+    ):
+        assert key not in written(asked(file, tool, **arguments)), tool
+    assert asked(file, "find", text=key)["total"] == 0
