@@ -65,6 +65,15 @@ class Step:
         return self.seq is None and (self.facts.without_checkpoint or self.facts.state_dropped is not None)
 
     @property
+    def why_unkept(self) -> str:
+        """Why the state that is read after it is not its own; "" where it is."""
+        if not self.is_unkept:
+            return ""
+        if self.facts.state_dropped is None:
+            return "no checkpoint, state of an earlier step"
+        return "no checkpoint kept, it was dropped; state of an earlier step"
+
+    @property
     def id(self) -> str:
         """The stable id, `step_3`."""
         return f"step_{self.number}"

@@ -11,7 +11,7 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.querying.places import leads_to, path_in
-from agent_tt.serving.looking import RUN, change_record, outcome
+from agent_tt.serving.looking import RUN, change_record, outcome, state_note
 from agent_tt.serving.pages import Item, page, position, record, shown
 from agent_tt.serving.references import below, part_of_state, reference, state_at
 from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
@@ -49,6 +49,8 @@ def _blame(asked: Asked) -> Shape:
     run, number = state_at(source, asked.text("at"))
     blame = blame_value(source, run.id, asked.text("path"), number, limit=_MOST_WRITES, cancelled=asked.cancelled)
     head: Shape = {"at": reference(run.id, number), "path": blame.path}
+    if note := state_note(source, run, number):
+        head["note"] = note
     if asked.cursor is None:
         made = blame.trail.made
         head |= {
@@ -184,6 +186,8 @@ def _diff(asked: Asked) -> Shape:
         "equal": not found.differ,
         **({"remarks": [*found.remarks()]} if found.remarks() else {}),
     }
+    notes = [(side, state_note(source, run, at)) for side, run, at in (("a", run_a, a), ("b", run_b, b))]
+    head |= {f"note_{side}": note for side, note in notes if note is not None}
     if under:
         head |= {"path": under, "elsewhere": len(found) - len(changes)}
 

@@ -116,12 +116,12 @@ class Debugger:
         if tool is None:
             raise UsageError(f"there is no tool {name[:80]!r}", hint=f"There are {', '.join(self.tools)}.")
         given = tool.check(arguments)
-        ends = time.monotonic() + LONGEST_SECONDS
+        patience = _Patience(None if tool.starts else LONGEST_SECONDS, cancelled)
         with closing(open_source(self.store, read_only=not tool.starts)) as source:
             shown = source if tool.starts else _without_secrets(source, given)
-            asked = Asked(shown, given, lambda: cancelled() or (not tool.starts and time.monotonic() > ends))
+            asked = Asked(shown, given, patience.is_over)
             answer = tool.answer(asked)
-        if not cancelled() and not tool.starts and time.monotonic() > ends:
+        if patience.is_lost and not cancelled():
             answer["stopped"] = f"after {LONGEST_SECONDS:.0f} s: not all was looked at"
         most = asked.budget if "budget" in given else MOST_BUDGET
         if length(answer, most) > most:  # no tool makes such an answer; a reader is not to pay for a mistake of ours
@@ -129,6 +129,24 @@ class Debugger:
             cut, left = fit(answer, most)
             return written(cut) if left else written(answer)
         return written(answer)
+
+
+class _Patience:
+    """How long a tool may look for something.
+
+    Attributes:
+        is_lost: whether a tool was told that the time is up, so that it did not look at everything.
+    """
+
+    def __init__(self, seconds: float | None, cancelled: Callable[[], bool]) -> None:
+        self.is_lost = False
+        self._ends = None if seconds is None else time.monotonic() + seconds
+        self._cancelled = cancelled
+
+    def is_over(self) -> bool:
+        if self._ends is not None and time.monotonic() > self._ends:
+            self.is_lost = True
+        return self.is_lost or self._cancelled()
 
 
 def _without_secrets(source: RunSource, given: Mapping[str, Wire]) -> RunSource:

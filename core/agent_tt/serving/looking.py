@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import get
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agent_tt.serving.tool import Asked
     from agent_tt.shapes.records import Shape
 
-__all__ = ["LOOKING", "RUN", "call_record", "change_record", "effect_record", "outcome"]
+__all__ = ["LOOKING", "RUN", "call_record", "change_record", "effect_record", "outcome", "state_note"]
 
 _MOST_ODD: Final = 20_000
 """Steps from which on a run is not searched for oddities unasked."""
@@ -58,9 +59,8 @@ def _runs(asked: Asked) -> Shape:
     ]
     begin = 0
     if asked.cursor is not None:  # the run after which the page begins: new ones come before it
-        last = asked.cursor.removeprefix("after:")
-        begin = next((at + 1 for at, run in enumerate(runs) if run.id == last), 0)
-        if not begin or not asked.cursor.startswith("after:"):
+        begin = next((at + 1 for at, run in enumerate(runs) if _after(run) == asked.cursor), 0)
+        if not begin:
             raise UsageError(f"the cursor {asked.cursor[:80]!r} names no run of this list", hint="Begin without one.")
     return page(
         {"store": str(asked.source.path)},
@@ -69,9 +69,14 @@ def _runs(asked: Asked) -> Shape:
         _run_item,
         cursor=asked.cursor,
         budget=asked.budget,
-        after=lambda at: f"after:{runs[at - 1].id}",
+        after=lambda at: _after(runs[at - 1]),
         start=begin,
     )
+
+
+def _after(run: Run) -> str:
+    """The cursor of what comes after a run, as short for a long id as for a short one."""
+    return f"after:{hashlib.blake2b(run.id.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def _run_item(run: Run, most: int) -> Item:
@@ -231,6 +236,8 @@ def _step(asked: Asked) -> Shape:
         "kind": step.kind,
         "status": step.status,
         "decision": step.decision,
+        **({"note": note} if (note := state_note(source, run, number)) else {}),
+        **({"made_up": "no model was asked"} if step.facts.made_up else {}),
     }
     if step.error is not None:
         head["error"] = {"short": step.error.short, "traceback": step.error.traceback[-600:]}
@@ -281,14 +288,26 @@ def _state(asked: Asked) -> Shape:
         path: Path = path_in(state, text) if text else ()
     except AgentTTError as error:
         raise not_there(source, run.id, state, text, number, error) from error  # type: ignore[arg-type]
+    head: Shape = {"at": reference(run.id, number), "path": written_path(state, path)}
+    head["note"] = state_note(source, run, number)
     return value_page(
-        {"at": reference(run.id, number), "path": written_path(state, path)},
+        head,
         get(state, path),
         below(part_of_state(run.id, number), path),
         cursor=asked.cursor,
         budget=asked.budget,
         depth=asked.number("depth"),
     )
+
+
+def state_note(source: RunSource, run: Run, number: int) -> str | None:
+    """What has to be known of the state that is read after a step: that it is an earlier one, or put together."""
+    step = step_of(source, run, number)
+    if step is None:
+        return None
+    rebuilt = ", ".join(map(str, step.facts.rebuilt))
+    said = [step.why_unkept, step.damaged or "", f"put together from what was written: {rebuilt}" if rebuilt else ""]
+    return "; ".join(filter(None, said)) or None
 
 
 def _call(asked: Asked) -> Shape:
@@ -298,10 +317,9 @@ def _call(asked: Asked) -> Shape:
         if asked.text("path"):
             raise UsageError("a path leads into args, result or error", hint="Give part as well.")
         whole = call_record(run.id, call, asked.budget - 800)
-        head = whole.shape if isinstance(whole.shape, dict) else {}
         left: list[Wire] = []
         left += whole.left_out[:6]
-        return {**head, **({"left_out": left} if left else {})}
+        return {**whole.facts, **({"left_out": left} if left else {})}
     value: Wire = {"args": call.args, "result": call.result}.get(part)
     if part == "error":
         error = call.error
@@ -309,7 +327,7 @@ def _call(asked: Asked) -> Shape:
         if error is not None:
             value = {"class": error.class_name, "message": error.message, "traceback": error.traceback}
     path = path_in(value, asked.text("path")) if asked.text("path") else ()
-    head = {"at": reference(run.id, call.step, call.number), "part": part, "path": written_path(value, path)}
+    head: Shape = {"at": reference(run.id, call.step, call.number), "part": part, "path": written_path(value, path)}
     if part == "result" and call.status != "ok":
         head["status"] = call.status
     return value_page(

@@ -56,6 +56,11 @@ class Item:
     shape: Wire
     left_out: Sequence[Shape] = field(default=())
 
+    @property
+    def facts(self) -> Shape:
+        """What is shown, of an item that has names for it."""
+        return dict(self.shape) if isinstance(self.shape, dict) else {}
+
 
 def shown(value: Wire, limit: int, where: Where = None, *, depth: int | None = None) -> Item:
     """A value as far as it fits.

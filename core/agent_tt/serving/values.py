@@ -8,7 +8,7 @@ from agent_tt.codec.text import describe
 from agent_tt.codec.wire import VALUE, is_envelope
 from agent_tt.errors import UsageError
 from agent_tt.serving.fitting import LEAST
-from agent_tt.serving.pages import Item, page, position, shown
+from agent_tt.serving.pages import Item, page, position, record, shown
 from agent_tt.serving.references import below
 from agent_tt.serving.text import length, written
 
@@ -47,7 +47,7 @@ def value_page(
     Raises:
         UsageError: the cursor is none, or stands behind the end.
     """
-    head = {**head, "is": describe(value)}
+    head = record(budget // 4, {**head, "is": describe(value)}, {}).facts
     room = budget - length(head, budget) - _TAIL
     if cursor is None and depth is None and length(value, room) <= room:
         return {**head, "value": value}

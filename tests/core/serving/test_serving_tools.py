@@ -13,7 +13,9 @@ from tests.core.serving.asking import FLAKY, SAMPLES, TOOLS, asked, told
 from tests.recordings import MISSING, recordings
 
 import agent_tt
+from agent_tt import samples
 from agent_tt.model import ErrorInfo
+from agent_tt.redacting.dropping import drop_checkpoints
 from agent_tt.serving.debugger import Debugger
 from agent_tt.serving.text import written
 from agent_tt.serving.tool import LEAST_BUDGET
@@ -343,11 +345,11 @@ def test_every_tool_says_what_it_takes_in_a_schema():
 
 def test_secrets_of_a_file_that_nobody_redacted_are_not_shown_or_found(tmp_path):
     key = "ghp_" + "k9Xq" * 9
+    push = {"name": "push", "arguments": json.dumps({"token": key})}
     conversation = {
         "messages": [
             {"role": "user", "content": f"Use the token {key}, and nothing else."},
-            {"role": "assistant", "content": "", "tool_calls": [
-                {"id": "1", "type": "function", "function": {"name": "push", "arguments": json.dumps({"token": key})}}]},
+            {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": push}]},
             {"role": "tool", "tool_call_id": "1", "content": f"pushed with {key}"},
             {"role": "assistant", "content": f"Done with {key}."},
         ]
@@ -369,3 +371,40 @@ def test_secrets_of_a_file_that_nobody_redacted_are_not_shown_or_found(tmp_path)
     ):
         assert key not in written(asked(file, tool, **arguments)), tool
     assert asked(file, "find", text=key)["total"] == 0
+
+
+def test_a_state_that_is_not_the_step_s_own_is_said_to_be_an_earlier_one(tmp_path):
+    samples.ensure(FLAKY, tmp_path / "runs.db")
+    with closing(agent_tt.open_source(tmp_path / "runs.db")) as store:
+        run = store.run(FLAKY)
+    drop_checkpoints(tmp_path / "runs.db", run, [6])
+    for tool, arguments, key in (
+        ("state", {"at": f"{FLAKY}@6"}, "note"),
+        ("step", {"at": f"{FLAKY}@6"}, "note"),
+        ("blame", {"at": f"{FLAKY}@6", "path": "cart"}, "note"),
+        ("diff", {"a": f"{FLAKY}@5", "b": f"{FLAKY}@6"}, "note_b"),
+    ):
+        assert "earlier step" in asked(tmp_path / "runs.db", tool, **arguments)[key], tool
+    assert "note" not in asked(tmp_path / "runs.db", "state", at=f"{FLAKY}@5")
+
+
+def test_what_takes_too_long_says_that_not_all_was_looked_at(monkeypatch):
+    monkeypatch.setattr("agent_tt.serving.debugger.LONGEST_SECONDS", -1.0)
+    assert "not all was looked at" in asked(SAMPLES, "blame", at=FLAKY, path="answer")["stopped"]
+    assert "stopped" not in asked(SAMPLES, "runs")
+
+
+def test_long_ids_and_paths_stay_within_the_budget():
+    source = MemorySource()
+    name = "run " + "i" * 300
+    for number in range(40):
+        source.add(f"{name}{number}", [Did("a", state={"k" * 50_000: {"x": "y" * 9_000}})], state={})
+    for tool, arguments in (
+        ("runs", {}),
+        ("state", {"at": f"{name}1@1", "path": "k" * 50_000}),
+        ("diff", {"a": f"{name}1@0", "b": f"{name}1@1"}),
+    ):
+        assert len(written(told(source, tool, **arguments, budget=LEAST_BUDGET))) <= LEAST_BUDGET, tool
+    first = told(source, "runs", budget=LEAST_BUDGET)
+    assert told(source, "overview", run=first["runs"][0]["run"])["steps"] == 1
+    assert told(source, "runs", budget=LEAST_BUDGET, cursor=first["next"])["runs"]
