@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
 from agent_tt.forking.editing.forms import EDIT_FORMS, read_edit
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policy.policies import Rule, configured_policy, is_pattern
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
 from agent_tt.intercepting.limits import Limits
+from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.values import redact
 from agent_tt.rerunning.launch import start_fork
 from agent_tt.rerunning.replay import run_replay
 from agent_tt.serving.asking import parted_at
@@ -246,11 +249,11 @@ class Runner:
                 timeout=self._seconds(asked),
                 cancelled=asked.cancelled,
             )
-        told = report.to_json()
+        told = _without_secrets(report.to_json())
         kept = ("run", "name", "verdict", "faithful", "recorded", "served", "agent", "reservations", "state_compared")
         head = {key: told[key] for key in kept}
         if report.agent.failed_otherwise:
-            head["output"] = report.output[-1_000:]
+            head["output"] = redact_text(report.output)[-1_000:]
 
         def item(finding: Wire, most: int) -> Item:
             each = finding if isinstance(finding, dict) else {}
@@ -290,6 +293,12 @@ def _edit(text: str) -> Edit:
     return read_edit(form, rest.strip())
 
 
+def _without_secrets(shape: Shape) -> Shape:
+    """What comes of an agent that runs now, or of a file that nobody redacted, as it may be shown."""
+    shown = redact(shape)
+    return shown if isinstance(shown, dict) else {}
+
+
 def _listed(value: Wire) -> list[Wire]:
     return value if isinstance(value, list) else []
 
@@ -300,7 +309,7 @@ def _as_it_is(value: Wire, most: int) -> Item:
 
 def _planned(plan: ForkPlan, asked: Asked) -> Shape:
     """What a fork would do: nothing has run."""
-    told = plan_shape(plan) | graph_shape(plan)
+    told = _without_secrets(plan_shape(plan) | graph_shape(plan))
     kept = ("step", "entry", "file", "line", "changed", "by", "way_back_in", "edits", "unheld", "expect", "problems")
     head: Shape = {
         "dry_run": True,
@@ -326,8 +335,9 @@ def _ended(handle: RunHandle, budget: int) -> Shape:
     from agent_tt.comparing.runs.without_effect import edits_without_effect
     from agent_tt.querying.expecting import hoped_of
 
-    with closing(open_source(handle.store, read_only=True)) as source:
-        run = source.run(handle.run_id)
+    with closing(open_source(handle.store, read_only=True)) as opened:
+        run = opened.run(handle.run_id)
+        source = RedactedRuns(opened) if is_unredacted(opened, run) else opened
         told = fork_answer(source, run, edits_without_effect(run), hoped_of(source, run))
         head: Shape = outcome(source, run) | {
             "edits_without_effect": told["edits_without_effect"],
