@@ -7,7 +7,8 @@ with leave.
 |---|---|
 | `debugger` | the tools by name; an answer or a clear error for every call |
 | `tool` | what a tool is, and its arguments, checked |
-| `looking` | tools that show: runs, an overview, a step, a state, a call, effects, oddities |
+| `overviews` | tools that show runs: the list, an overview, oddities, effects |
+| `looking` | tools that show one place: a step, a state, a call |
 | `asking` | tools that ask: blame, find, where, diff, compare |
 | `contexts` | the tool that shows what a model was sent, and where that came from |
 | `running` | tools that run agents: replay and fork |

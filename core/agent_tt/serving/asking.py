@@ -11,10 +11,11 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.querying.places import leads_to, path_in
-from agent_tt.serving.looking import RUN, change_record, outcome, state_note
+from agent_tt.serving.looking import change_record, state_note
+from agent_tt.serving.overviews import outcome
 from agent_tt.serving.pages import Item, page, position, record, shown
 from agent_tt.serving.references import below, part_of_state, reference, state_at
-from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
+from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
 from agent_tt.shapes.answers import find_answer, where_answer
 
 if TYPE_CHECKING:

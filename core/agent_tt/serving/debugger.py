@@ -14,6 +14,7 @@ from agent_tt.serving.asking import ASKING
 from agent_tt.serving.contexts import CONTEXTS
 from agent_tt.serving.fitting import fit
 from agent_tt.serving.looking import LOOKING
+from agent_tt.serving.overviews import OVERVIEWS
 from agent_tt.serving.references import state_at
 from agent_tt.serving.text import length, written
 from agent_tt.serving.tool import MOST_BUDGET, Asked
@@ -74,7 +75,9 @@ class Debugger:
 
     def __init__(self, store: Path, running: Iterable[Tool] = ()) -> None:
         self.store = store
-        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in (*LOOKING, *ASKING, *CONTEXTS, *running)}
+        self.tools: Mapping[str, Tool] = {
+            tool.name: tool for tool in (*OVERVIEWS, *LOOKING, *ASKING, *CONTEXTS, *running)
+        }
 
     @property
     def instructions(self) -> str:

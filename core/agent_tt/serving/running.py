@@ -25,11 +25,11 @@ from agent_tt.redaction.values import redact
 from agent_tt.rerunning.launch import start_fork
 from agent_tt.rerunning.replay import run_replay
 from agent_tt.serving.asking import parted_at
-from agent_tt.serving.looking import RUN, effect_record, outcome
+from agent_tt.serving.overviews import effect_record, outcome
 from agent_tt.serving.pages import Item, page, record
 from agent_tt.serving.references import reference
 from agent_tt.serving.text import written
-from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
+from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
 from agent_tt.shapes.answers import fork_answer
 from agent_tt.shapes.plans import graph_shape, plan_shape
 from agent_tt.sources import open_source
@@ -199,7 +199,7 @@ class Runner:
                 return {
                     "run": handle.run_id,
                     "status": "running",
-                    "note": f"it goes on, for {self.leave.seconds:.0f} s at most: overview shows how far it is",
+                    "note": f"it goes on, for {self._seconds(asked):.0f} s at most: overview shows how far it is",
                 }
         return _ended(handle, asked.budget)
 

@@ -11,6 +11,7 @@ import logging
 import threading
 from contextlib import asynccontextmanager, closing
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt._version import __version__
@@ -39,6 +40,9 @@ _AT_ONCE: Final = 4
 """Calls that are answered side by side; others wait."""
 
 _MISSING: Final = "the server for coding agents needs the SDK of the Model Context Protocol, which is not installed"
+_OLDEST: Final = 2
+"""The major version of the SDK that is spoken here."""
+
 _HINT: Final = "pip install 'agent-tt[mcp]'"
 
 
@@ -59,6 +63,9 @@ def protocol_server(debugger: Debugger, ended: Callable[[], None] = lambda: None
         from mcp.server.lowlevel import Server
     except ImportError as error:
         raise UsageError(_MISSING, hint=_HINT) from error
+    found = version("mcp")
+    if int(found.partition(".")[0]) < _OLDEST:
+        raise UsageError(f"mcp {found} is installed here, which is too old", hint=_HINT)
     listed = [
         types.Tool(
             name=tool.name,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.shapes.records import Shape
 
-__all__ = ["BUDGET", "CURSOR", "LEAST_BUDGET", "MOST_BUDGET", "Asked", "Kind", "Parameter", "Tool"]
+__all__ = ["BUDGET", "CURSOR", "LEAST_BUDGET", "MOST_BUDGET", "RUN", "Asked", "Kind", "Parameter", "Tool"]
 
 Kind: TypeAlias = Literal["text", "texts", "number", "flag"]
 
@@ -122,6 +122,7 @@ BUDGET: Final = Parameter(
     LEAST_BUDGET,
     MOST_BUDGET,
 )
+RUN: Final = Parameter("run", "text", "The run: its id, its name, or latest.")
 CURSOR: Final = Parameter("cursor", "text", "`next` of the page before.", None)
 
 
