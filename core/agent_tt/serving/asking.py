@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.comparing.runs.comparison import Comparison
+    from agent_tt.comparing.runs.comparison import Comparison, Reason
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.querying.provenance.blaming import Blame
@@ -221,12 +221,13 @@ def _compare(asked: Asked) -> Shape:
     a, b = source.run(asked.text("a")), source.run(asked.text("b"))
     found = compare_runs(source, a, source, b, cancelled=asked.cancelled)
     told = found.to_json()
-    head: Shape = {"a": outcome(source, a), "b": outcome(source, b), "differs": found.differs}
+    # What could not be read may differ.
+    differs: Wire = "not known" if found.unread and not found.differs else found.differs
+    head: Shape = {"a": outcome(source, a), "b": outcome(source, b), "differs": differs}
     if asked.cursor is None:
         head["diverged_at"] = parted_at(found)
         head["because"] = found.because
-        reasons = told["reasons"] if isinstance(told["reasons"], list) else []
-        head["reasons"] = reasons[:_MOST_REASONS]
+        head["reasons"] = [_reason(found, reason) for reason in found.reasons[:_MOST_REASONS]]
         head["rejoined_at"] = None if found.rejoined_at is None else reference(a.id, found.rejoined_at)
         head |= {"only_a": _ranges(found.only_a), "only_b": _ranges(found.only_b), "difference": told["difference"]}
         if found.unread:
@@ -240,6 +241,19 @@ def _compare(asked: Asked) -> Shape:
         cursor=asked.cursor,
         budget=asked.budget,
     )
+
+
+def _reason(found: Comparison, reason: Reason) -> Shape:
+    """One reason why two runs part, with references in place of numbers of steps."""
+    at = {"a": (found.a, reason.a), "b": (found.b, reason.b)}
+    return {
+        "kind": reason.kind,
+        "text": reason.text,
+        **{side: reference(run.id, step) for side, (run, step) in at.items() if step is not None},
+        **({"where": reason.where} if reason.where else {}),
+        "old": summary(reason.old, _SHORT),
+        "new": summary(reason.new, _SHORT),
+    }
 
 
 def parted_at(found: Comparison) -> str | None:

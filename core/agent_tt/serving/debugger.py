@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.errors import AgentTTError, Interrupted, UsageError
 from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
 from agent_tt.serving.asking import ASKING
 from agent_tt.serving.contexts import CONTEXTS
@@ -123,7 +123,13 @@ class Debugger:
         with closing(open_source(self.store, read_only=not tool.starts)) as source:
             shown = source if tool.starts else _without_secrets(source, given)
             asked = Asked(shown, given, patience.is_over)
-            answer = tool.answer(asked)
+            try:
+                answer = tool.answer(asked)
+            except Interrupted as error:
+                if not patience.is_lost:
+                    raise
+                hint = "Ask about less; on the command line there is no limit."
+                raise UsageError(f"{name} takes longer than {LONGEST_SECONDS:.0f} s", hint=hint) from error
         if patience.is_lost and not cancelled():
             answer["stopped"] = f"after {LONGEST_SECONDS:.0f} s: not all was looked at"
         most = asked.budget if "budget" in given else MOST_BUDGET

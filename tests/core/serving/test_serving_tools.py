@@ -8,8 +8,11 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.core.memory_store import Did, MemorySource
 from tests.core.serving.asking import FLAKY, SAMPLES, TOOLS, asked, told
+from tests.core.serving.test_answer_text import TEXTS, WIRES
 from tests.recordings import MISSING, recordings
 
 import agent_tt
@@ -392,6 +395,7 @@ def test_what_takes_too_long_says_that_not_all_was_looked_at(monkeypatch):
     monkeypatch.setattr("agent_tt.serving.debugger.LONGEST_SECONDS", -1.0)
     assert "not all was looked at" in asked(SAMPLES, "blame", at=FLAKY, path="answer")["stopped"]
     assert "stopped" not in asked(SAMPLES, "runs")
+    assert "takes longer than" in asked(SAMPLES, "compare", a=FLAKY, b="refund-loop")["error"]["message"]
 
 
 def test_long_ids_and_paths_stay_within_the_budget():
@@ -408,3 +412,59 @@ def test_long_ids_and_paths_stay_within_the_budget():
     first = told(source, "runs", budget=LEAST_BUDGET)
     assert told(source, "overview", run=first["runs"][0]["run"])["steps"] == 1
     assert told(source, "runs", budget=LEAST_BUDGET, cursor=first["next"])["runs"]
+
+
+def test_two_runs_of_which_not_all_can_be_read_are_not_said_to_be_equal(source, monkeypatch):
+    from dataclasses import replace
+
+    from agent_tt.comparing.runs import comparison
+
+    real = comparison.compare_runs
+
+    def with_damage(*sides, **options):
+        return replace(real(*sides, **options), unread=("step 3 of A",))
+
+    assert told(source, "compare", a=FLAKY, b=FLAKY)["differs"] is False
+    monkeypatch.setattr(comparison, "compare_runs", with_damage)
+    assert told(source, "compare", a=FLAKY, b=FLAKY)["differs"] == "not known"
+    assert told(source, "compare", a=FLAKY, b="refund-loop")["differs"] is True
+
+
+def test_where_two_runs_part_stands_with_references_to_both(source, run_id):
+    found = told(source, "compare", a=FLAKY, b="refund-loop")
+    other = source.run("refund-loop").id
+    assert found["diverged_at"] == f"{run_id}@1"
+    for reason in found["reasons"]:
+        for side, run in (("a", run_id), ("b", other)):
+            if side in reason:
+                assert told(source, "step", at=reason[side])["at"].startswith(f"{run}@")
+
+
+NAMES = sorted({each.name for tool in TOOLS.values() for each in tool.parameters})
+PLAUSIBLE = st.sampled_from(
+    [
+        FLAKY,
+        f"{FLAKY}@6",
+        f"{FLAKY}@6#2",
+        "latest",
+        "refund-loop@@error",
+        "payment.amount",
+        "messages[-1]",
+        "error",
+        "0",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(TOOLS)), st.dictionaries(st.sampled_from(NAMES) | TEXTS, PLAUSIBLE | WIRES, max_size=6))
+def test_whatever_a_tool_is_asked_it_answers_or_says_what_was_wrong(tool, arguments):
+    taken = {each.name for each in TOOLS[tool].parameters}
+    for given_now in (arguments, {name: value for name, value in arguments.items() if name in taken}):
+        reply = Debugger(SAMPLES).answer(tool, given_now)
+        assert len(reply.text) <= 40_000
+        assert reply.text.isprintable()
+        answer = json.loads(reply.text)
+        if reply.is_error:
+            assert answer["error"]["kind"] not in ("bug", "error")
+            assert answer["error"]["message"]

@@ -26,6 +26,13 @@ def test_without_the_sdk_it_names_the_extra(command: Command, monkeypatch: pytes
         assert ended.out == ""
 
 
+def test_an_sdk_that_is_too_old_is_said_to_be(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_tt.serving.server.version", lambda _name: "1.26.0")
+    ended = command("mcp")
+    assert ended.code == 2
+    assert "mcp 1.26.0 is installed here, which is too old" in ended.err
+
+
 @pytest.mark.parametrize("options", FORK_OPTIONS)
 def test_what_is_for_forks_needs_the_leave_to_fork(options: list[str], command: Command) -> None:
     ended = command("mcp", *options)
