@@ -89,10 +89,9 @@ async def serving(store: Path, environment: dict[str, str], *options: str) -> As
 
 @asynccontextmanager
 async def over_http(store: Path, environment: dict[str, str], *options: str) -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         serving(store, environment, *options) as url,
-        httpx_client(headers) as http,
+        httpx_client(BEARER) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
         yield client
@@ -221,11 +220,10 @@ async def test_with_leave_to_run_tools_that_write_stay_denied_and_no_client_can_
 
 
 async def test_several_clients_ask_at_once(store, environment):
-    headers = {"Authorization": f"Bearer {TOKEN}"}
     async with serving(store, environment) as url:
 
         async def one(number: int) -> list[Any]:
-            async with httpx_client(headers) as http, Client(streamable_http_client(url, http_client=http)) as client:
+            async with httpx_client(BEARER) as http, Client(streamable_http_client(url, http_client=http)) as client:
                 asked = [
                     ask(client, "state", at=f"{FLAKY}@{number}", path="payment.amount"),
                     ask(client, "overview", run=FLAKY),
@@ -238,35 +236,29 @@ async def test_several_clients_ask_at_once(store, environment):
     assert answers == [[None if number < 6 else 13684, 10, 18] for number in range(10)]
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 401),
-        ({"Authorization": "Bearer another token"}, 401),
-        ({"Authorization": f"Basic {TOKEN}"}, 401),
-        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
-        ({"Authorization": f"Bearer {TOKEN}", "Host": "127.0.0.1:1"}, 421),
-        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}, 403),
-        ({"Authorization": f"Bearer {TOKEN}", "Origin": "null"}, 403),
-        ({"Authorization": f"Bearer {TOKEN}"}, 200),
-    ],
-)
-async def test_over_http_only_who_has_the_token_and_names_this_address_is_answered(headers, status, store, environment):
-    asked = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+REQUESTS: list[tuple[dict[str, str], int]] = [
+    ({}, 401),
+    ({"Authorization": "Bearer another token"}, 401),
+    ({"Authorization": f"Basic {TOKEN}"}, 401),
+    ({**BEARER, "Host": "evil.example"}, 421),
+    ({**BEARER, "Host": "127.0.0.1:1"}, 421),
+    ({**BEARER, "Origin": "http://evil.example"}, 403),
+    ({**BEARER, "Origin": "null"}, 403),
+    (BEARER, 200),
+]
+
+
+async def test_over_http_only_who_has_the_token_and_names_this_address_is_answered(store, environment):
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
     accepts = {"Accept": "application/json, text/event-stream"}
     async with serving(store, environment) as url, httpx.AsyncClient() as http:
         assert url.startswith("http://127.0.0.1:")
-        answer = await http.post(url, json=asked, headers={**accepts, **headers})
-        assert answer.status_code == status
+        for headers, status in REQUESTS:
+            answer = await http.post(url, json=asked, headers={**accepts, **headers})
+            assert answer.status_code == status, headers
+        assert (await http.post(url, content=b"x" * 2_000_000, headers={**accepts, **BEARER})).status_code == 413
 
 
 async def test_the_server_listens_on_loopback_alone(store, environment):
@@ -289,8 +281,9 @@ async def test_a_client_that_leaves_takes_its_fork_with_it(tmp_path, environment
     (tmp_path / "hold").touch()
     async with over_stdio(store, environment, "--allow-runs") as client:
         fork = asyncio.ensure_future(client.call_tool("fork", {"at": "slow@1", "dry_run": False, "wait": 300}))
-        while not (tmp_path / "pid").exists():
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not (tmp_path / "pid").exists():
+                await asyncio.sleep(0.05)
         assert await ask(client, "fork", at="slow@1", dry_run=False) == {
             "error": {
                 "kind": "usage",
@@ -304,10 +297,11 @@ async def test_a_client_that_leaves_takes_its_fork_with_it(tmp_path, environment
         with pytest.raises(asyncio.CancelledError):
             await fork
         psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=PATIENCE_SECONDS)
-        overview = await ask(client, "overview", run="slow/fork-1")
-        while overview["status"] == "running":
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(PATIENCE_SECONDS):
             overview = await ask(client, "overview", run="slow/fork-1")
+            while overview["status"] == "running":
+                await asyncio.sleep(0.05)
+                overview = await ask(client, "overview", run="slow/fork-1")
         assert overview["status"] == "interrupted"
 
 
