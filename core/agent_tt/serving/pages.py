@@ -7,7 +7,7 @@ call that gets it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from agent_tt.errors import UsageError
@@ -54,7 +54,7 @@ class Item:
     """
 
     shape: Wire
-    left_out: Sequence[Shape] = field(default=())
+    left_out: Sequence[Shape] = ()
 
     @property
     def facts(self) -> Shape:
@@ -178,11 +178,12 @@ def record(limit: int, facts: Mapping[str, Wire], values: Mapping[str, tuple[Wir
         values: its values by name, each with what says how a part of it is got.
     """
     shape: Shape = {}
+    left: list[Shape] = []
     for name, fact in facts.items():
         if fact is not None:
-            shape[name], _ = fit(fact, _LONGEST_NAME if name in _EXACT else LEAST)
+            shape[name], cut = fit(fact, _LONGEST_NAME if name in _EXACT else LEAST)
+            left += [{"at": name, "what": each.what} for each in cut[:1]]
     room = limit - length(shape, limit)
-    left: list[Shape] = []
     for index, (name, (value, where)) in enumerate(values.items()):
         part = shown(value, room // (len(values) - index) - len(name) - 4, where)
         shape[name] = part.shape

@@ -61,9 +61,10 @@ def protocol_server(debugger: Debugger, ended: Callable[[], None] = lambda: None
         import anyio.to_thread
         from mcp import types
         from mcp.server.lowlevel import Server
+
+        found = version("mcp")
     except ImportError as error:
         raise UsageError(_MISSING, hint=_HINT) from error
-    found = version("mcp")
     if int(found.partition(".")[0]) < _OLDEST:
         raise UsageError(f"mcp {found} is installed here, which is too old", hint=_HINT)
     listed = [

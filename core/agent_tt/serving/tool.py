@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -190,7 +190,7 @@ class Tool:
     help: str
     parameters: Sequence[Parameter]
     answer: Callable[[Asked], Shape]
-    starts: bool = field(default=False)
+    starts: bool = False
 
     def schema(self) -> Shape:
         """The JSON schema of what it takes."""

@@ -32,7 +32,7 @@ def test_every_word_of_the_skill_that_is_in_code_is_a_tool_or_stands_in_an_answe
     known = {*tools, *(each.name for tool in tools.values() for each in tool.parameters)}
     answers = ["answer", "status", "first_error", "oddities", "made", "trail", "others", "beside", "next", "left_out"]
     known |= {*answers, "effects", "edits_without_effect", "expect"}
-    assert {word for word in re.findall(r"`([a-z_]+)`", SKILL)} <= known
+    assert set(re.findall(r"`([a-z_]+)`", SKILL)) <= known
     assert set(TOOLS) - {"effects", "oddities"} <= set(re.findall(r"`([a-z_]+)`", SKILL))
 
 
