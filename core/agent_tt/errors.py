@@ -112,6 +112,11 @@ class AgentTTError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    @property
+    def advice(self) -> str:
+        """What to do, as it is shown below the message."""
+        return self.hint
+
 
 class UsageError(AgentTTError):
     """What was asked for makes no sense as it was written."""
@@ -233,6 +238,13 @@ class NotFound(AgentTTError):
     def __init__(self, message: str, *, hint: str = "", nearest: Sequence[str] = ()) -> None:
         super().__init__(message, hint=hint)
         self.nearest = tuple(nearest)
+
+    @property
+    def advice(self) -> str:
+        """What to do; names that look like what was asked for come first, unless the hint has them."""
+        if not self.nearest or any(name in self.hint for name in self.nearest):
+            return self.hint
+        return f"Did you mean {' or '.join(self.nearest[:3])}? {self.hint}".rstrip()
 
 
 class StoreNotFound(NotFound):

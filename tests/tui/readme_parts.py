@@ -20,6 +20,9 @@ from agent_tt.exporting.formats import EXPORTS
 from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.interop.transcripts.source import FORMATS
 from agent_tt.providers.reading import PROVIDERS
+from agent_tt.serving.debugger import Debugger
+from agent_tt.serving.running import Leave, Runner
+from agent_tt.serving.tool import BUDGET, CURSOR
 from agent_tt.sources import SOURCES
 from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.keeping import exporting  # noqa: F401  which adds the picture to the formats
@@ -141,12 +144,27 @@ def export_table() -> str:
     return "\n".join(["| option | files | what it writes |", "|---|---|---|", *rows]) + "\n"
 
 
+def tool_table() -> str:
+    """The tools of `agent-tt mcp`."""
+    tools = [*Debugger(ROOT, Runner(Leave()).tools()).tools.values()]
+    usual = {CURSOR.name, BUDGET.name}
+    lines = ["| tool | takes | what it answers |", "|---|---|---|"]
+    for tool in tools:
+        takes = [
+            each.name if each.is_needed else f"[{each.name}]" for each in tool.parameters if each.name not in usual
+        ]
+        said = tool.help.partition(" Without dry_run")[0] if tool.starts else tool.help
+        lines.append(f"| `{tool.name}`{' (with leave)' if tool.starts else ''} | `{' '.join(takes)}` | {said} |")
+    return "\n".join(lines) + "\n"
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "commands": command_table,
     "keys": key_table,
     "views": view_tables,
     "frameworks": framework_table,
     "exports": export_table,
+    "mcp-tools": tool_table,
     "format-file": file_table,
     "format-words": words,
     "format-tables": column_tables,

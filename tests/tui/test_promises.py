@@ -21,4 +21,4 @@ def test_every_row_of_the_promises_can_be_read():
 @pytest.mark.parametrize(("command", "file", "test"), ROWS)
 def test_a_promise_names_a_command_and_a_test_that_are_there(command, file, test):
     assert command in COMMANDS
-    assert re.search(rf"^def {test}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(rf"^(?:async )?def {test}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)

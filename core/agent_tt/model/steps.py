@@ -67,6 +67,17 @@ class Step:
         )
 
     @property
+    def why_unkept(self) -> str:
+        """Why the state that is read after it is not its own; "" where it is."""
+        if not self.is_unkept:
+            return ""
+        if self.facts.state_error is not None:
+            return f"no checkpoint, its state could not be read ({self.facts.state_error}); state of an earlier step"
+        if self.facts.state_dropped is None:
+            return "no checkpoint, state of an earlier step"
+        return "no checkpoint kept, it was dropped; state of an earlier step"
+
+    @property
     def id(self) -> str:
         """The stable id, `step_3`."""
         return f"step_{self.number}"

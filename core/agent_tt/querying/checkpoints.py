@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tt.addresses import is_address, located
-from agent_tt.errors import StepNotFound, UsageError
+from agent_tt.errors import RunNotFound, StepNotFound, UsageError
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["opening_step", "parse_checkpoint", "split_file"]
+__all__ = ["find_checkpoint", "find_place", "opening_step", "parse_checkpoint", "split_file"]
 
 
 def opening_step(source: RunSource, run: Run) -> int:
@@ -47,6 +47,47 @@ def parse_checkpoint(text: str) -> tuple[str, str]:
             hint="Name a run and a step of it: refund-loop@3, latest@~1, refund-loop@error.",
         )
     return run, step
+
+
+def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
+    """The run and step that `RUN@STEP` names.
+
+    Raises:
+        UsageError, RunNotFound, StepNotFound: It cannot be read, or names nothing.
+    """
+    run_ref, step_ref = parse_checkpoint(text)
+    run = source.run(run_ref)
+    return run, source.step_number(run, step_ref)
+
+
+def find_place(source: RunSource, run: str, step: int | str | None, *, option: str = "--at") -> tuple[Run, int | None]:
+    """Find the run, and the step if one was named: apart, or as `RUN@STEP`. A whole name that holds an `@` comes first.
+
+    Every command that takes a step asks here, and so does the server for coding agents. Whoever names the same step in
+    both ways is understood.
+
+    Args:
+        source: Where the runs are.
+        run: What was typed for the run.
+        step: What was typed for the step; None where nothing was.
+        option: Where `step` was typed, for messages.
+
+    Raises:
+        UsageError: Two different steps were named.
+        RunNotFound, StepNotFound: There is no such run or step.
+    """
+    try:
+        found = source.run(run)
+    except RunNotFound:
+        if "@" not in run:
+            raise
+        found, number = find_checkpoint(source, run)
+        if step is not None and source.step_number(found, str(step)) != number:
+            raise UsageError(
+                f"{run} names step {number} of {found.name}, and {option} names step {step}", hint="Name one step."
+            ) from None
+        return found, number
+    return found, None if step is None else source.step_number(found, str(step))
 
 
 def split_file(text: str) -> tuple[Path | None, str]:

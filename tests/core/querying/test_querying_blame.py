@@ -252,11 +252,16 @@ def test_the_python_api(monkeypatch):
     monkeypatch.setenv("AGENT_TT_STORE", str(SAMPLES))
     found = agent_tt.blame("flaky-checkout", "payment.amount")
     assert (found.last.step, found.last.old, found.last.new) == (6, None, 13684)
+    made = found.trail.made
+    assert (made.step, made.kind, made.name, made.path, made.value) == (6, "result", "price_order", "total", 13684)
+    assert found.to_json()["made"] == {"step": 6, "call": 2, "kind": "result", "name": "price_order", "path": "total"}
+    (argument,) = [link for link in found.trail.links if link.name == "price_order" and link.kind == "argument"]
+    assert {other.name for other in argument.others} == {"load_cart", "quote_shipping"}
     assert agent_tt.blame("flaky-checkout", "payment.refusals", "@error").value == ["insufficient_funds"]
     assert agent_tt.find_steps("flaky-checkout", "error") == [7, 8, 9]
     told = found.to_json()
     assert json.loads(json.dumps(told)) == told
-    assert set(told) == {"run", "step", "path", "value", "trail", "ends", "writes", "more"}
+    assert set(told) == {"run", "step", "path", "value", "made", "trail", "ends", "writes", "more"}
     assert set(told["writes"][0]) == {*Write.__dataclass_fields__}
     bisected = agent_tt.bisect("flaky-checkout", "state.payment.amount > 1500")
     assert (bisected.first, bisected.last_without, bisected.is_monotone) == (6, 5, True)

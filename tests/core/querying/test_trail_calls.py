@@ -6,6 +6,9 @@ from tests.core.memory_store import Did
 from tests.core.querying.trails import OWN, Past, answered, followed, look, note, people_speak_in, tool
 
 from agent_tt.model import ErrorInfo
+from agent_tt.querying.provenance.blaming import blame_value
+
+LAST_KNOWN = "which became known last; what else it was asked may have caused it as well"
 
 
 def test_what_came_with_the_input_ends_there() -> None:
@@ -155,7 +158,7 @@ def test_of_several_places_of_the_input_the_one_most_like_it_is_taken() -> None:
     ]
 
 
-def test_the_argument_that_was_found_out_last_is_followed() -> None:
+def test_the_argument_that_was_found_out_last_is_followed_and_the_others_are_named() -> None:
     assert followed(
         [
             tool("one", "wild horses", {"id": "AB-1001"}),
@@ -167,7 +170,7 @@ def test_the_argument_that_was_found_out_last_is_followed() -> None:
     ) == [
         "value 4 :x 'a text of its own': written at step 4, note",
         "result 3.1 look: 'a text of its own': the same value",
-        "argument 3.1 look:new 'CD-2002': it was asked with new",
+        f"argument 3.1 look:new 'CD-2002': it was asked with new, {LAST_KNOWN} (also 1.1 one:id)",
         "result 2.1 two:id 'CD-2002': the same value",
         "argument 2.1 two:q 'wild geese': it was asked with q",
         "no call up to step 2 brought it, and the input does not hold it",
@@ -316,3 +319,22 @@ def test_a_common_value_that_two_calls_of_its_step_gave_is_from_one_of_them() ->
         ),
         "such a value is so common that nothing says which it was",
     ]
+
+
+def test_a_value_is_made_where_nothing_before_holds_it() -> None:
+    """What a tool made of what it was asked is not made by what that was taken from."""
+    source = Past()
+    source.add(
+        "run", [tool("one", "wild horses", {"id": "AB-1001"}), look(args={"q": "AB-1001"}, result=OWN), note(x=OWN)]
+    )
+    trail = blame_value(source, "run", "x", 3).trail
+    assert trail.made is not None
+    assert (trail.made.step, trail.made.kind, trail.made.name) == (2, "result", "look")
+
+
+def test_where_a_common_value_was_made_is_not_said() -> None:
+    source = Past()
+    source.add("run", [look(result={"a": 0}), look(result={"b": 0}), note(x=0)])
+    trail = blame_value(source, "run", "x", 3).trail
+    assert trail.links[-1].kind == "candidates"
+    assert trail.made is None

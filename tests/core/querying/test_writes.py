@@ -133,6 +133,7 @@ def test_what_is_listed_is_json() -> None:
     found = blamed("x", [{"x": 1}, {"x": 2}])
     assert found.to_json() == {
         "run": "run", "step": 1, "path": "x", "value": 2, "ends": found.trail.ends, "more": False,
+        "made": {"step": 1, "call": None, "kind": "computed", "name": "", "path": ""},
         "trail": [link.to_json() for link in found.trail.links],
         "writes": [
             {"step": 1, "path": "x", "old_path": "x", "old": 1, "new": 2, "began": False, "what": "changed", "by": "",
@@ -141,7 +142,8 @@ def test_what_is_listed_is_json() -> None:
              "beside": []},
         ],
     }  # fmt: skip
-    assert Blame("run", 1, "x", 2, (), Trail(())).last is None
+    nothing = Blame("run", 1, "x", 2, (), Trail(()))
+    assert (nothing.last, nothing.trail.made, nothing.to_json()["made"]) == (None, None, None)
 
 
 # ---------------------------------------------------------------- steps that were open together

@@ -11,10 +11,10 @@ from agent_tt.comparing.steps.outcome import read_outcome
 from agent_tt.forking.policy.boundary import expected_after
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
+from agent_tt.shapes.records import run_shape
 from agent_tt.store import open_store
 from agent_tt.store.rows.usage import usage_from_wire
 from agent_tt_tui import format as fmt
-from agent_tt_tui.cli.shapes import run_shape
 
 URL = "http://127.0.0.1/v1/chat/completions"
 

@@ -97,8 +97,8 @@ WHOLE_RUNS = {
 """Every command that takes runs, and no step of them."""
 
 NO_RUN = {
-    *("du", "golden", "import", "plugins", "prune", "runs", "record", "samples", "sessions", "sql", "stats", "steady"),
-    "test",
+    *("du", "golden", "import", "mcp", "plugins", "prune", "runs", "record", "samples", "sessions", "sql", "stats"),
+    *("steady", "test"),
 }
 NEW_STEPS = {"--stop-at", "--mute"}
 """Options whose STEP is not where something begins: one of the new run, one that is undone."""

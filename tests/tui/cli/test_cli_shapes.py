@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.model import Problem
-from agent_tt_tui.cli.shapes import run_shape, step_shape
+from agent_tt.shapes.records import run_shape, step_shape
 
 if TYPE_CHECKING:
     from tests.core.memory_store import MemorySource

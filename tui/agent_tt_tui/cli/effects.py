@@ -1,4 +1,4 @@
-"""What a run did to the world, as text and as JSON."""
+"""What a run did to the world, as text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from agent_tt_tui.format import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.steps.effects import EffectRow, Effects, Happened
+    from agent_tt.comparing.steps.effects import Effects, Happened
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
@@ -27,14 +26,6 @@ _ROLES: Final[dict[Happened, Role]] = {
     "stubbed": "changed",
     "recorded": "changed",
 }
-
-
-def unrecorded_tools(source: RunSource, run: Run) -> tuple[str, ...]:
-    """The tools that ran in the process of a run, as its conversations show, and of which it recorded no call."""
-    from agent_tt.comparing.steps.asked_tools import read_asked_tools
-    from agent_tt.replaying.tape.full_history import course_of
-
-    return tuple(read_asked_tools(source, run, first=course_of(source, run)[0].first).answered)
 
 
 def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str] = ()) -> None:
@@ -95,36 +86,3 @@ def print_summary(terminal: Terminal, source: RunSource, run: Run) -> None:
     text = effects_of(source, run, values=False).summary(terminal.glyphs.times)
     if text:
         terminal.line(Cell("effects  ", "muted"), terminal.safe(text))
-
-
-def effects_shape(effects: Effects, unrecorded: Sequence[str] = ()) -> dict[str, Wire]:
-    """`{effects: [{step, call, where, kind, name, happened, …}], held_back, reads, models, summary, unrecorded}`."""
-    return {
-        "effects": [_row_shape(row) for row in effects.rows],
-        "held_back": [_row_shape(row) for row in effects.held_back],
-        "reads": dict(effects.reads),
-        "models": dict(effects.models),
-        "summary": effects.summary(),
-        "unrecorded": list(unrecorded),
-    }
-
-
-def _row_shape(row: EffectRow) -> Wire:
-    return {
-        "step": row.step or None,
-        "call": row.call or None,
-        "where": row.where or None,
-        "lane": row.lane,
-        "kind": row.kind,
-        "name": row.name,
-        "effect": row.effect,
-        "happened": row.happened,
-        "because": row.because,
-        "args": row.args,
-        "asked": dict(row.asked),
-        "result": row.result,
-        "error": row.error or None,
-        "file": row.site.get("file"),
-        "line": row.site.get("line"),
-        "inside": row.inside,
-    }

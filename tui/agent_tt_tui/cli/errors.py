@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import AgentFailed, AgentTTError, InvalidExpression, NotFound
+from agent_tt.errors import AgentFailed, AgentTTError, InvalidExpression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,9 +61,7 @@ def guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
 def describe(error: Exception) -> tuple[int, str, str, str]:
     """Say what a failure is: its exit code, kind, message and hint."""
     if isinstance(error, AgentTTError):
-        hint = error.hint
-        if isinstance(error, NotFound) and error.nearest and not any(name in hint for name in error.nearest):
-            hint = f"Did you mean {' or '.join(error.nearest[:3])}? {hint}".rstrip()
+        hint = error.advice
         if isinstance(error, AgentFailed) and error.traceback:
             hint = hint or "`agent-tt open latest` shows where."
         return error.exit_code, error.kind, error.message, hint

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import ReadOnlySource
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui.cli.options import write_json
-from agent_tt_tui.cli.shapes import Shape, run_shape, time_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.model import Label, Note, Run
+    from agent_tt.model import Run
     from agent_tt.protocols import MarkedRuns, RunSource, Store
     from agent_tt_tui.cli.options import Options
 
@@ -85,27 +84,3 @@ def say_marked(options: Options, runs: Sequence[Run], word: str) -> None:
     terminal = options.terminal()
     for run in runs:
         terminal.line(f"{word} ", terminal.safe(run.name))
-
-
-def notes_shape(notes: Sequence[Note]) -> list[Wire]:
-    """`[{id, step, text, created}]`: notes alone, without bookmarks."""
-    return [
-        {"id": note.id, "step": note.step, "text": note.body, "created": time_shape(note.created_us)}
-        for note in notes
-        if note.kind == "note"
-    ]
-
-
-def labels_shape(labels: Mapping[int, Label]) -> list[Wire]:
-    """`[{step, name, metadata}]`: what checkpoints are called, and the facts about them."""
-    return [
-        {"step": label.step, "name": label.name, "metadata": dict(label.metadata)}
-        for _, label in sorted(labels.items())
-    ]
-
-
-def label_shape(run: Run, label: Label | None) -> Shape:
-    """`{run, step, name, metadata}` of a run, or of one of its checkpoints."""
-    if label is None:
-        return {"run": run.id, "step": None, "name": run.name, "metadata": dict(run.metadata)}
-    return {"run": run.id, "step": label.step, "name": label.name, "metadata": dict(label.metadata)}

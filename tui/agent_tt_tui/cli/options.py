@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.terminal import Terminal
 
@@ -202,50 +201,6 @@ def in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
     if options.store is not None and options.store != file:
         raise UsageError(f"{file} and --store {options.store} are two files", hint="Name one of them.")
     return replace(options, store=file), rest or None
-
-
-def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
-    """The run and step that `RUN@STEP` names.
-
-    Raises:
-        UsageError, RunNotFound, StepNotFound: It cannot be read, or names nothing.
-    """
-    from agent_tt.querying.checkpoints import parse_checkpoint
-
-    run_ref, step_ref = parse_checkpoint(text)
-    run = source.run(run_ref)
-    return run, source.step_number(run, step_ref)
-
-
-def find_place(source: RunSource, run: str, step: int | str | None, *, option: str = "--at") -> tuple[Run, int | None]:
-    """Find the run, and the step if one was named: apart, or as `RUN@STEP`. A whole name that holds an `@` comes first.
-
-    Every command that takes a step asks here. Whoever names the same step in both ways is understood.
-
-    Args:
-        source: Where the runs are.
-        run: What was typed for the run.
-        step: What was typed for the step; None where nothing was.
-        option: Where `step` was typed, for messages.
-
-    Raises:
-        UsageError: Two different steps were named.
-        RunNotFound, StepNotFound: There is no such run or step.
-    """
-    from agent_tt.errors import RunNotFound, UsageError
-
-    try:
-        found = source.run(run)
-    except RunNotFound:
-        if "@" not in run:
-            raise
-        found, number = find_checkpoint(source, run)
-        if step is not None and source.step_number(found, str(step)) != number:
-            raise UsageError(
-                f"{run} names step {number} of {found.name}, and {option} names step {step}", hint="Name one step."
-            ) from None
-        return found, number
-    return found, None if step is None else source.step_number(found, str(step))
 
 
 def write_json(value: Wire, *, one_line: bool = False) -> None:

@@ -12,7 +12,7 @@ from agent_tt_tui.cli.terminal import Cell, Terminal, facts
 from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph, run_glyph
 from agent_tt_tui.text import fit, width
-from agent_tt_tui.viewmodel.debugger.marked_steps import name_of, unkept
+from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def say_unkept(source: RunSource, run: Run, *steps: int) -> None:
     """Say on standard error of which steps no checkpoint is kept: what is told of their states is of earlier ones."""
     for number in steps:
         for step in source.steps(run.id, number, number + 1) if number else ():
-            words = unkept(step)
+            words = step.why_unkept
             if words:
                 terminal = Terminal.of(sys.stderr)
                 what = terminal.safe(f"{run.name}@{number}: {words}")

@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `edits`, `json_text` | edits of a state: checked, applied to a copy; those that lead into a JSON text |
+| `forms` | the forms in which people write edits: `set`, `result`, `mute` |
 | `assignments`, `written` | edits as people write them, and as a Python program gives them |
 | `call_edits` | edits of what came back of a call: results, errors, models' answers |
 | `answer_text` | what a model said, in the form in which that is edited |

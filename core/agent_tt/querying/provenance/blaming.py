@@ -54,12 +54,19 @@ class Blame:
         return self.writes[0] if self.writes else None
 
     def to_json(self) -> dict[str, Wire]:
-        """`{run, step, path, value, trail: [link], ends, writes: [write], more}`: what the command writes."""
+        """`{run, step, path, value, made, trail: [link], ends, writes: [write], more}`: what the command writes.
+
+        `made` is `{step, call, kind, name, path}` of the earliest place that holds the value itself, or null.
+        """
+        made = self.trail.made
         return {
             "run": self.run_id,
             "step": self.step,
             "path": self.path,
             "value": self.value,
+            "made": None
+            if made is None
+            else {"step": made.step, "call": made.call, "kind": made.kind, "name": made.name, "path": made.path},
             "trail": [link.to_json() for link in self.trail.links],
             "ends": self.trail.ends,
             "writes": [write.to_json() for write in self.writes],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from agent_tt.codec.sameness import identical
+
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
@@ -50,7 +52,8 @@ class Link:
         why: what leads from the link before to this one, in words.
         shared: the text that both have, where that is not all of it.
         others: further places that hold it too, nearest first; of `candidates` all that it may have come from; of a
-            value of the state the steps that were open on it as well, and may have written it.
+            value of the state the steps that were open on it as well, and may have written it; of an `argument` where
+            the call's other arguments came from.
     """
 
     kind: LinkKind
@@ -92,3 +95,16 @@ class Trail:
 
     links: tuple[Link, ...]
     ends: str = ""
+
+    @property
+    def made(self) -> Link | None:
+        """The earliest place that holds the value itself: the links after it lead to what it was made of.
+
+        None where nobody knows which place it is.
+        """
+        made: Link | None = None
+        for number, link in enumerate(self.links):
+            if number and (link.kind == "argument" or link.shared or not identical(link.value, self.links[0].value)):
+                break
+            made = link
+        return None if made is None or made.kind in ("value", "candidates", "unknown") else made

@@ -8,6 +8,7 @@ brought anything, and is passed over. Where the way ends, the trail says why.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +37,7 @@ from agent_tt.querying.provenance.summaries import results_link, summary_link
 from agent_tt.querying.provenance.writes import first_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Call, Edit
@@ -308,10 +309,12 @@ class _Walk:
     def _argument(self, call: Call) -> tuple[Link | None, Origin | None]:
         """The argument of a call that was found out last, and the call that it was taken from.
 
-        What an agent knew long ago it has used before; what went wrong most often came in with the newest value.
+        What an agent knew long ago it has used before; what went wrong most often came in with the newest value. Where
+        its other arguments came from stands beside it.
         """
         best: tuple[Link, Origin] | None = None
         first: Link | None = None
+        brought: list[Origin] = []
         for path, leaf in [*leaves(call.args)][:_MOST_ARGUMENTS]:
             if leaf is None or isinstance(leaf, bool) or leaf == "":
                 continue
@@ -320,10 +323,12 @@ class _Walk:
             if first is None or weight(leaf) > weight(first.value):
                 first = link
             origin = self._search.before_call(leaf, call, name=key_of(path))
-            if origin is not None and (best is None or origin.call.step > best[1].call.step):
-                best = link, origin
+            if origin is not None:
+                brought.append(origin)
+                if best is None or origin.call.step > best[1].call.step:
+                    best = link, origin
         if best is not None:
-            return best
+            return _among_others(best[0], best[1], brought), best[1]
         if first is None:
             nothing = call.args is None or not [*leaves(call.args)]
             self.ends = f"{call.name} was asked with nothing{'' if nothing else ' that could be looked for'}"
@@ -401,6 +406,17 @@ class _Walk:
     def _edited(self) -> dict[tuple[int, int], tuple[Edit, str]]:
         """What people changed in what came back of calls, by step and call."""
         return edited_calls(self._source, self._run_id)
+
+
+def _among_others(argument: Link, origin: Origin, brought: Sequence[Origin]) -> Link:
+    """The link to an argument, with the calls that brought the others: a tool makes its result of all of them."""
+    newest_first = sorted(brought, key=lambda each: (each.call.step, each.call.number), reverse=True)
+    others = {(each.call.step, each.call.number): place_of(each) for each in reversed(newest_first)}
+    others.pop((origin.call.step, origin.call.number), None)
+    if not others:
+        return argument
+    why = f"{argument.why}, which became known last; what else it was asked may have caused it as well"
+    return replace(argument, why=why, others=tuple(reversed(others.values()))[:MOST_OTHERS])
 
 
 def _said(link: Link) -> str:

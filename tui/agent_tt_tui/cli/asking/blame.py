@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt.querying.checkpoints import find_place
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.cli.wording import say_unkept
 from agent_tt_tui.format import counted
@@ -33,16 +34,20 @@ def command(options: Options, run: str, path: str, *, step: str | None, words: s
     The value is followed through lists that were trimmed or sorted, and keys that were renamed. Where a call's result,
     an error or a model's answer holds it (as it is, as JSON, as a part, written otherwise, or in the same words), that
     is the next place on the way, and what that was asked the one after. What is so common that it may have come from
-    several places has these as candidates. The last line says why the way ends.
+    several places has these as candidates. A tool makes its result of all that it was asked: the way follows the
+    argument that became known last, and names where the others came from. The last lines say where the value itself was
+    made, and why the way ends.
 
     \b
     agent-tt blame flaky-checkout answer
     agent-tt blame refund-loop 'messages[-1].content' --at 3
     agent-tt blame session 'messages[-1].content[0].text' --words 'Only supervisors may refund.'
-    --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared,
-             others: [{step, call, name, path}]}], ends, writes: [{step, path, old_path, old, new,
-             began, what, by, beside}], more}; kind is one of value, result, error, answer, argument,
-             request, computed, input, edit, candidates, code, unknown;
+    --json: {run, step, path, value, made: {step, call, kind, name, path}, trail: [{step, call,
+             kind, name, path, value, why, shared, others: [{step, call, name, path}]}], ends,
+             writes: [{step, path, old_path, old, new, began, what, by, beside}], more};
+             made is the earliest place that holds the value itself, or null;
+             kind is one of value, result, error, answer, argument, request, computed,
+             input, edit, candidates, code, unknown;
              what one of added, changed, moved, removed, edited
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.provenance.blaming import blame_value
@@ -65,6 +70,11 @@ def _print(terminal: Terminal, run: str, blame: Blame) -> None:
     columns = (Column("", "right"), Column(""), Column("", flexible=True), Column("", flexible=True))
     links = blame.trail.links
     terminal.table(columns, [_link_cells(link) for link in links], below=[_reason(terminal, link) for link in links])
+    made = blame.trail.made
+    if made is not None and made is not links[-1]:
+        where = " ".join(part for part in (str(made.step), made.name, made.path) if part)
+        words = f"made at {where}; the rest is what it was made of"
+        terminal.line(Cell(f" {terminal.glyphs.branch} {terminal.short(words, terminal.columns - 3)}", "changed"))
     if blame.trail.ends:
         terminal.line(Cell(f" {terminal.glyphs.branch_last} ends: {terminal.safe(blame.trail.ends)}", "muted"))
     terminal.line()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.shapes.answers import find_answer, where_answer
 from agent_tt_tui.cli.errors import INTERRUPTED
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.progress import counter, stoppable
-from agent_tt_tui.cli.shapes import hit_shape
 from agent_tt_tui.cli.terminal import Cell, Terminal
 from agent_tt_tui.cli.wording import step_line
 from agent_tt_tui.format import counted
@@ -105,18 +105,7 @@ def command(
         ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
         found, unread = _search(options, source, query, ids, by, limit, end)
         if options.as_json:
-            hits = [hit_shape(hit) for hit in found.hits]
-            write_json(
-                {
-                    "hits": list(hits),
-                    "total": found.total,
-                    "complete": found.is_complete and found.searched >= 1,
-                    **({"searched": round(found.searched, 3)} if found.searched < 1 else {}),
-                    **({"newest": found.newest, "of": found.of} if found.newest is not None else {}),
-                    **({"seconds": round(found.seconds, 1)} if found.seconds is not None else {}),
-                    **({"unread": [*unread]} if unread else {}),
-                }
-            )
+            write_json(find_answer(found, unread))
         else:
             names = {} if ids is not None and len(ids) == 1 else _names(source, {hit.run for hit in found.hits})
             _print(options.terminal(), found, names, text, unread)
@@ -199,23 +188,14 @@ def _find_steps(options: Options, run: str, where: str) -> int:
 
     with options.source(run) as source:
         found = source.run(run)
-        watch = Watch(source, found.id, where)
         if options.as_json:
-            spans = list(watch.spans())
-            steps = [step for span in spans for step in range(span.first, span.last + 1)]
-            unread = () if steps else unread_in(source, found)
-            write_json(
-                {
-                    "steps": list(steps),
-                    "spans": [[span.first, span.last] for span in spans],
-                    **({"unread": [*unread]} if unread else {}),
-                }
-            )
-            return 0 if steps else 1
+            answer = where_answer(source, found, where)
+            write_json(answer)
+            return 0 if answer["steps"] else 1
 
         terminal = options.terminal()
         count = 0
-        for number in watch.steps():
+        for number in Watch(source, found.id, where).steps():
             count += 1
             if not number:
                 terminal.line(f"{number:>5}   input")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import InvalidExpression, NotFound, UsageError
+from agent_tt.querying.checkpoints import find_place
 from agent_tt_tui.cli.asking.watch_text import Event, Reached, event_shape, print_event, print_rows, row_shape
 from agent_tt_tui.cli.marks import markable
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
     from agent_tt.model import Run

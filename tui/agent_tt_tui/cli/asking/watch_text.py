@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.querying.watches.reasons import Reason
     from agent_tt.querying.watches.watchpoints import Watchpoint, Watchpoints
-    from agent_tt_tui.cli.shapes import Shape
+    from agent_tt.shapes.records import Shape
 
 EventKind = Literal["begins", "ends", "holds", "breaks"]
 

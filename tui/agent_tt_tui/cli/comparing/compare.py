@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from agent_tt.comparing.steps.outcome import Outcome
     from agent_tt.model import Call, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.shapes.records import Shape
     from agent_tt_tui.cli.comparing.named import Named
-    from agent_tt_tui.cli.shapes import Shape
 
 _MOST_ROWS = 20
 """Rows of what differs between the final states."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import UsageError
+from agent_tt.shapes.records import Shape, run_shape
 from agent_tt_tui.cli.comparing.table_text import print_table
 from agent_tt_tui.cli.options import write_json
 from agent_tt_tui.cli.progress import counter
-from agent_tt_tui.cli.shapes import Shape, run_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

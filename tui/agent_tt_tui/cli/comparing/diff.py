@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.querying.checkpoints import find_checkpoint, find_place
 from agent_tt_tui.cli.changes import print_rows
 from agent_tt_tui.cli.comparing.named import opened
-from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, find_place, write_json
+from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.terminal import Cell, Terminal
 from agent_tt_tui.cli.wording import say_unkept
 

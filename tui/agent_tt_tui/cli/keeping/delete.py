@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.marks import found_runs, with_forks_option, writable
 from agent_tt_tui.cli.options import Options, common_options, runs_argument, write_json
-from agent_tt_tui.cli.shapes import run_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.cli.wording import status_cell
 from agent_tt_tui.format import counted

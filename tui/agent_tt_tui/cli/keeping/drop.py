@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.querying.checkpoints import find_place
 from agent_tt_tui.cli.marks import writable
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell
 from agent_tt_tui.format import counted
 

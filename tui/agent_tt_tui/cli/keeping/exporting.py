@@ -10,8 +10,9 @@ import click
 
 from agent_tt.errors import RunNotFound, UsageError
 from agent_tt.exporting.formats import EXPORTS, format_for, named_format
+from agent_tt.querying.checkpoints import find_place
 from agent_tt_tui.cli.keeping.screen_picture import ScreenPicture
-from agent_tt_tui.cli.options import Options, common_options, find_place, runs_argument, with_options, write_json
+from agent_tt_tui.cli.options import Options, common_options, runs_argument, with_options, write_json
 
 if TYPE_CHECKING:
     from agent_tt.exporting.export import Export

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt_tui.cli.marks import label_shape, markable
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt.querying.checkpoints import find_place
+from agent_tt.shapes.records import label_shape
+from agent_tt_tui.cli.marks import markable
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt_tui.cli.shapes import Shape
+    from agent_tt.shapes.records import Shape
 
 
 @click.command()

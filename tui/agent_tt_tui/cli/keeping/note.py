@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import NotFound, UsageError
-from agent_tt_tui.cli.marks import markable, notes_shape
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt.querying.checkpoints import find_place
+from agent_tt.shapes.records import notes_shape
+from agent_tt_tui.cli.marks import markable
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell
 
 if TYPE_CHECKING:

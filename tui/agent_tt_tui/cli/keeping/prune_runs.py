@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.marks import writable
 from agent_tt_tui.cli.options import write_json
 from agent_tt_tui.cli.progress import counter
-from agent_tt_tui.cli.shapes import run_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.cli.wording import status_cell
 from agent_tt_tui.format import counted

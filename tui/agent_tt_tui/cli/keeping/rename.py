@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
-from agent_tt_tui.cli.marks import label_shape, marking
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt.querying.checkpoints import find_place
+from agent_tt.shapes.records import label_shape
+from agent_tt_tui.cli.marks import marking
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 
 @click.command()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui.cli.marks import markable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.shapes import run_shape
 
 
 @click.command()

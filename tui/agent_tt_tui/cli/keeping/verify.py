@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.model.facts import RunFacts
+from agent_tt.shapes.records import problem_shape
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.shapes import problem_shape
 from agent_tt_tui.cli.terminal import Cell
 from agent_tt_tui.format import counted
 

@@ -10,7 +10,8 @@ import click
 
 from agent_tt import config
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, in_file
+from agent_tt.querying.checkpoints import find_place
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, in_file
 
 
 @click.command()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from agent_tt.shapes.records import time_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.shapes import time_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import NotAStore
+from agent_tt.shapes.records import Shape, run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.progress import counter
-from agent_tt_tui.cli.shapes import Shape, run_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell, tell_unread
 

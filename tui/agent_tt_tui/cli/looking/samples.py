@@ -8,9 +8,9 @@ import textwrap
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.shapes.records import run_shape, sample_shape
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.progress import counter
-from agent_tt_tui.cli.shapes import run_shape, sample_shape
 from agent_tt_tui.cli.terminal import Cell
 from agent_tt_tui.cli.wording import run_line
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.querying.checkpoints import find_place
+from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer, run_answer, step_answer
+from agent_tt.shapes.effects import unrecorded_tools
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.effects import effects_shape, print_effects, unrecorded_tools
+from agent_tt_tui.cli.effects import print_effects
 from agent_tt_tui.cli.looking.calls import asked_cells, print_asked, print_call
-from agent_tt_tui.cli.marks import labels_shape, notes_shape
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
-from agent_tt_tui.cli.shapes import asked_shape, input_shape, run_shape, step_shape
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
 from agent_tt_tui.cli.wording import print_hoped, run_line, step_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.oddities import Oddity
@@ -82,13 +82,12 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
 def _show_effects(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.forking.outside.ledger import effects_of
 
-    effects, unrecorded = effects_of(source, run), unrecorded_tools(source, run)
     if options.as_json:
-        write_json({"run": run_shape(run), **effects_shape(effects, unrecorded)})
+        write_json(effects_answer(source, run))
         return
     terminal = options.terminal()
     run_line(terminal, run)
-    print_effects(terminal, effects, unrecorded)
+    print_effects(terminal, effects_of(source, run), unrecorded_tools(source, run))
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
@@ -96,16 +95,11 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.querying.expecting import hoped_of
     from agent_tt.replaying.tape.repeats import place_of, repeated
 
-    steps = source.steps(run.id)
     if options.as_json:
-        shapes = [step_shape(step, _calls(source, run, step)) for step in steps]
-        written = {"notes": notes_shape(source.notes(run.id)), "labels": labels_shape(source.labels(run.id))}
-        unrecorded: list[Wire] = [asked_shape(each) for each in read_asked_tools(source, run).times]
-        hoped = hoped_of(source, run)
-        expect = {} if hoped is None else {"expect": hoped.to_json()}
-        write_json({"run": run_shape(run), "steps": list(shapes), **written, "unrecorded": unrecorded, **expect})
+        write_json(run_answer(source, run))
         return
 
+    steps = source.steps(run.id)
     terminal = options.terminal()
     run_line(terminal, run)
     print_hoped(terminal, hoped_of(source, run))
@@ -120,7 +114,7 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
     )
     # A step whose strongest call is a model's says what was decided; its calls would bring whole conversations.
     whole = {step.number for step in steps if step.kind != "llm" or step.status != "ok"}
-    calls = {step.number: _calls(source, run, step) if step.number in whole else [] for step in steps}
+    calls = {step.number: calls_of(source, run, step) if step.number in whole else [] for step in steps}
     gone = repeated(run, (call for part in calls.values() for call in part))
     _print_odd(terminal, source, run, {step.number: calls[step.number] for step in steps if step.kind != "llm"})
     shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
@@ -144,12 +138,12 @@ def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.querying.oddities import find_oddities
     from agent_tt.querying.unread import unread_in
 
-    oddities = find_oddities(source, run)
-    unread = unread_in(source, run)
     if options.as_json:
-        write_json({"oddities": [oddity.to_json() for oddity in oddities], **({"unread": [*unread]} if unread else {})})
+        write_json(oddities_answer(source, run))
         return
     from textwrap import wrap
+
+    oddities, unread = find_oddities(source, run), unread_in(source, run)
 
     terminal = options.terminal()
     run_line(terminal, run)
@@ -204,14 +198,13 @@ def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
 def _show_step(options: Options, source: RunSource, run: Run, number: int, *, pending: bool) -> None:
     from agent_tt.comparing.steps.asked_tools import read_asked_tools
 
+    if options.as_json:
+        write_json(step_answer(source, run, number, pending=pending))
+        return
     step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
-    calls = [] if step is None else _calls(source, run, step)
+    calls = [] if step is None else calls_of(source, run, step)
     state = source.pending_state(run.id, number) if pending else source.state(run.id, number)
     asked = read_asked_tools(source, run).by_step().get(number, ())
-    if options.as_json:
-        shape = input_shape(run.started_us) if step is None else step_shape(step, calls)
-        write_json({**shape, "state": state, "unrecorded": [asked_shape(each) for each in asked]})
-        return
     from agent_tt.codec.text import pretty
     from agent_tt_tui.viewmodel.debugger.marked_steps import remarks
 
@@ -252,7 +245,3 @@ def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call], *, is_run
     for call in calls:
         terminal.line()
         print_call(terminal, call, is_running=is_running)
-
-
-def _calls(source: RunSource, run: Run, step: Step) -> list[Call]:
-    return source.calls(run.id, step.number) if step.calls else []

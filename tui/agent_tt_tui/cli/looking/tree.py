@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.model.facts import UserFacts
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.changes import change_line, changes_of
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.shapes import tree_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
 from agent_tt_tui.cli.wording import branch, marks_of, no_runs, status_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.viewmodel.runs.runtree import RunRow
@@ -46,7 +47,7 @@ def command(options: Options, run: str | None, *, archived: bool) -> None:
         place, hidden = source.path, not runs and bool(source.runs(archived=True, limit=1))
     rows = run_rows(runs, sweeps="apart" if options.as_json else "grouped")
     if options.as_json:
-        write_json(tree_shape(rows))
+        write_json(_tree_shape(rows))
         return
     terminal = options.terminal()
     if rows:
@@ -152,3 +153,15 @@ def _remarks(run: Run) -> list[str]:
     """The facts and tags that a person wrote down."""
     facts = [f"{fact.key} {run.metadata[fact.key]}" for fact in UserFacts.every() if run.metadata.get(fact.key)]
     return [*facts, *(f"#{tag}" for tag in run.tags)]
+
+
+def _tree_shape(rows: Iterable[RunRow]) -> list[Wire]:
+    """`[{…as in runs, forks: [{…}]}]`: runs with what was forked from them inside, from rows in the order of a tree."""
+    roots: list[Wire] = []
+    open_lists: list[list[Wire]] = [roots]
+    for row in rows:
+        forks: list[Wire] = []
+        del open_lists[len(row.last) + 1 :]
+        open_lists[-1].append({**run_shape(row.run), "forks": forks})
+        open_lists.append(forks)
+    return roots

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import QuestionNotFound, UsageError
+from agent_tt.shapes.records import question_shape
 from agent_tt_tui.cli.marks import writable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.running.questions import print_question, told
-from agent_tt_tui.cli.shapes import question_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,11 @@ import signal
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt_tui.cli.effects import effects_shape, print_summary, unrecorded_tools
+from agent_tt.shapes.answers import fork_answer
+from agent_tt.shapes.records import run_shape
+from agent_tt_tui.cli.effects import print_summary
 from agent_tt_tui.cli.options import write_json
 from agent_tt_tui.cli.running.questions import answer_waiting
-from agent_tt_tui.cli.shapes import Shape, run_shape
 from agent_tt_tui.cli.terminal import Cell, Terminal
 from agent_tt_tui.cli.wording import print_hoped, run_line, step_line
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.model import Run, Step
+    from agent_tt.model import Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.expecting import Hoped
     from agent_tt.rerunning.handle import RunHandle
@@ -70,15 +70,6 @@ def tell_step(terminal: Terminal, source: RunSource, run_id: str, step: Step) ->
     step_line(terminal, step, source.calls(run_id, step.number) if step.calls else [])
 
 
-def _did(source: RunSource, run: Run) -> Shape:
-    """What a fork did beside its steps: `{effects, held_back, unrecorded, notes}`."""
-    from agent_tt.forking.outside.ledger import effects_of
-
-    ledger = effects_shape(effects_of(source, run), unrecorded_tools(source, run))
-    notes: list[Wire] = [note.body for note in source.notes(run.id) if note.kind == "note"]
-    return {**{name: ledger[name] for name in ("effects", "held_back", "unrecorded")}, "notes": notes}
-
-
 class End(NamedTuple):
     """How a run ended that was told: whether it has edits that nothing came of, and what was hoped of it."""
 
@@ -102,12 +93,7 @@ def tell_end(options: Options, handle: RunHandle, *, effects: bool) -> End:
         unmade = edits_without_effect(run) if effects else ()
         hoped = hoped_of(source, run) if effects else None
         if options.as_json:
-            shape = run_shape(run)
-            if effects:
-                shape |= _did(source, run)
-                shape["edits_without_effect"] = [each.to_json() for each in unmade]
-                shape["expect"] = None if hoped is None else hoped.to_json()
-            write_json(shape)
+            write_json(fork_answer(source, run, unmade, hoped) if effects else run_shape(run))
         else:
             terminal = options.terminal()
             run_line(terminal, run)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from agent_tt.querying.checkpoints import find_place
+from agent_tt.shapes.plans import graph_shape, next_nodes, plan_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.changes import changes_of, print_changes
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.running.following import follow, let_go, stopped_as_by_ctrl_c, tell_end, tell_step
 from agent_tt_tui.cli.running.fork_options import edit_options, policy_options, takes_request, terms_options
 from agent_tt_tui.cli.running.questions import can_ask, refuse_unasked
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
-from agent_tt_tui.cli.shapes import plan_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 from agent_tt_tui.cli.wording import place_words
 from agent_tt_tui.format import counted
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.request import ForkRequest
     from agent_tt.rerunning.handle import RunHandle
-    from agent_tt_tui.cli.shapes import Shape
 
 
 _ROLES: Final[dict[str, Role]] = {"live": "well", "deny": "failed", "ask": "running"}
@@ -115,7 +115,7 @@ def command(
         found, number = find_place(source, run, request.step, option="--at or --input")
         plan = plan_fork(source, found, replace(request, step=number))
     if dry_run and options.as_json:
-        write_json(plan_shape(plan) | _graph_shape(plan))
+        write_json(plan_shape(plan) | graph_shape(plan))
     elif dry_run:
         _print_plan(options.terminal(), plan)
     else:
@@ -215,36 +215,10 @@ def _graph_rows(plan: ForkPlan) -> list[tuple[str, str]]:
     """Of a thread of LangGraph: where its copy lies, and which nodes run next."""
     if plan.goes_on_with is None:
         return []
-    after, unknown = _next_after_edit(plan)
+    after, unknown = next_nodes(plan)
     edited = f"not known: {unknown}" if unknown else "" if after is None else _nodes(after)
     following = "unknown: the database does not tell" if plan.is_next_unknown else _nodes(plan.goes_on_with)
     return [("next", following + (f"; once the state is edited {edited}" if edited else ""))]
-
-
-def _graph_shape(plan: ForkPlan) -> Shape:
-    """Of a thread of LangGraph `{graph: {copied_from, next, next_after_edit, unknown}}`; nothing of other runs."""
-    if plan.goes_on_with is None:
-        return {}
-    after, unknown = _next_after_edit(plan)
-    return {
-        "graph": {
-            "copied_from": None if plan.copied_from is None else str(plan.copied_from),
-            "next": None if plan.is_next_unknown else [*plan.goes_on_with],
-            "next_after_edit": None if after is None else [*after],
-            "unknown": unknown or None,
-        }
-    }
-
-
-def _next_after_edit(plan: ForkPlan) -> tuple[tuple[str, ...] | None, str]:
-    """The nodes that run next once the state is edited, None where it is not; and why they are not known, or ""."""
-    from agent_tt.errors import AgentTTError
-    from agent_tt.rerunning.routing import next_after_edit
-
-    try:
-        return next_after_edit(plan), ""
-    except AgentTTError as error:
-        return None, f"{error.message}. {error.hint}".strip()
 
 
 def _nodes(names: tuple[str, ...]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import json
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
+from agent_tt.forking.editing.forms import EDIT_FORMS, edits_of_input, read_edit
 from agent_tt_tui.cli.options import gathering, with_options
 
 if TYPE_CHECKING:
@@ -18,56 +18,10 @@ if TYPE_CHECKING:
 
     from agent_tt.config import ToolEffect
     from agent_tt.forking.request import ForkRequest
-    from agent_tt.model import Edit
 
 __all__ = ["edit_options", "effect_option", "policy_options", "takes_request", "terms_options"]
 
-_EDITS: Final = (
-    ("set", "PATH=VALUE", "Change the state first; VALUE is JSON."),
-    ("insert", "PATH=VALUE", "Insert into a list of the state, before that position."),
-    ("delete", "PATH", "Remove a key or an item of the state: messages[3]."),
-    ("move", "PATH=PATH", "Move a value of the state."),
-    ("result", "STEP[.CALL][.PATH]=VALUE", "Change what a tool came back with."),
-    ("error", "STEP[.CALL]=ERROR", 'Let a call raise: 6="TimeoutError: no answer".'),
-    ("answer", "STEP[.CALL]=TEXT", "Change what the model said; JSON for tool calls."),
-    ("system", "TEXT", "The system prompt of every later request."),
-    ("model", "NAME", "The model of every later request."),
-    ("param", "NAME=VALUE", "A parameter of every later request; null leaves it out."),
-    ("mute", "STEP", "Undo a step, as if it had never happened."),
-)
-
-
-def _edit(flag: str, text: str) -> Edit:
-    """What one option changes."""
-    from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal
-    from agent_tt.forking.editing.call_edits import parse_call_edit
-    from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
-
-    readers: dict[str, Callable[[str], Edit]] = {
-        "set": parse_assignment,
-        "insert": partial(parse_assignment, op="insert"),
-        "delete": parse_removal,
-        "move": parse_move,
-        "result": partial(parse_call_edit, target="result"),
-        "error": partial(parse_call_edit, target="error"),
-        "answer": partial(parse_call_edit, target="answer"),
-        "system": system_edit,
-        "model": model_edit,
-        "param": parse_parameter,
-        "mute": _muted,
-    }
-    return readers[flag](text)
-
-
-def _muted(text: str) -> Edit:
-    from agent_tt.model import Edit
-
-    if not text.isdigit():
-        raise click.BadParameter(f"{text!r} is not the number of a step")
-    return Edit("mute", "", target="step", step=int(text))
-
-
-edit_options = gathering("edits", _EDITS, _edit)
+edit_options = gathering("edits", EDIT_FORMS, read_edit)
 """What is changed; a command gets `edits`, in the order of the command line."""
 
 effect_option = click.option(
@@ -170,7 +124,7 @@ def _request(params: dict[str, Any]) -> ForkRequest:
     if "overrides" in params:
         params["overrides"] = (*params["overrides"], *_said_to_graph(params))
     if inputs := params.pop("inputs", ()):
-        step, edits = "0", [*edits, *_edits_of_input(step, inputs)]
+        step, edits = "0", [*edits, *edits_of_input(step, inputs)]
     allow = params.pop("allow", ())
     policy = None
     if "policies" in params:
@@ -209,16 +163,3 @@ def _effect(text: str) -> tuple[str, ToolEffect]:
     if not name or effect not in ("read", "write"):
         raise click.BadParameter(f"{text!r} is not TOOL=read or TOOL=write", param_hint="--effect")
     return name, cast("ToolEffect", effect)
-
-
-def _edits_of_input(step: str | None, texts: tuple[str, ...]) -> list[Edit]:
-    """Edits of the input, which are edits of the state after step 0."""
-    from agent_tt.errors import UsageError
-    from agent_tt.forking.editing.assignments import parse_assignment
-
-    if step not in (None, "0"):
-        raise UsageError(
-            f"the input is what the run began with: a fork after step {step} does not read it",
-            hint="leave out --at, or change the state with --set",
-        )
-    return [parse_assignment(text) for text in texts]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, with_options
-from agent_tt_tui.cli.shapes import run_shape
 from agent_tt_tui.cli.terminal import Terminal
 from agent_tt_tui.format import counted
 

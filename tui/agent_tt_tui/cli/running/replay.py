@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import RESERVED, AgentFailed, UsageError
+from agent_tt.querying.checkpoints import find_place
 from agent_tt.replaying.report import VERDICT_WORDS, compared
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, in_file, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, in_file, write_json
 from agent_tt_tui.cli.running.trust import bundle_of, trust_option, trusted
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
 from agent_tt_tui.format import counted

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from agent_tt.shapes.records import run_shape
 from agent_tt_tui.cli.marks import found_runs, writable
 from agent_tt_tui.cli.options import Options, common_options, runs_argument, write_json
-from agent_tt_tui.cli.shapes import run_shape
 from agent_tt_tui.cli.wording import run_line
 
 _NO = 1

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, gathering, write_json
+from agent_tt.querying.checkpoints import find_place
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, gathering, write_json
 from agent_tt_tui.cli.running.following import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.running.fork_options import effect_option, takes_request
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option

@@ -1,11 +1,12 @@
-"""The JSON shapes of `sweep`. As those in `shapes` they are stable: fields are added, never changed or taken away."""
+"""The JSON shapes of `sweep`. As all shapes they are stable: fields are added, never changed or taken away."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from agent_tt.querying.expressions.values import Missing
-from agent_tt_tui.cli.shapes import Shape, error_shape, plan_shape, time_shape
+from agent_tt.shapes.plans import plan_shape
+from agent_tt.shapes.records import Shape, error_shape, time_shape
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

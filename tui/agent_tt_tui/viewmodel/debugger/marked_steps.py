@@ -10,14 +10,10 @@ from agent_tt_tui.text import clean
 if TYPE_CHECKING:
     from agent_tt.model import Run, Step
 
-__all__ = ["MADE_UP_WORDS", "has_own_state", "name_of", "remarks", "unkept", "why_stopped"]
+__all__ = ["MADE_UP_WORDS", "has_own_state", "name_of", "remarks", "why_stopped"]
 
 MADE_UP_WORDS: Final = "made up"
 _MOST_CHANNELS: Final = 4
-_EARLIER: Final = "no checkpoint, state of an earlier step"
-_DROPPED: Final = "no checkpoint kept, it was dropped; state of an earlier step"
-
-_UNREAD: Final = "no checkpoint, its state could not be read ({}); state of an earlier step"
 
 
 def name_of(step: Step) -> str:
@@ -30,22 +26,13 @@ def has_own_state(step: Step) -> bool:
     return not step.is_unkept
 
 
-def unkept(step: Step) -> str:
-    """Why the state that is shown with a step is not its own; "" where it is."""
-    if has_own_state(step):
-        return ""
-    if step.facts.state_error is not None:
-        return _UNREAD.format(clean(step.facts.state_error))
-    return _EARLIER if step.facts.state_dropped is None else _DROPPED
-
-
 def remarks(step: Step) -> list[str]:
     """What is odd about a step, in words."""
     found = [] if step.damaged is None else [step.damaged]
     if step.facts.made_up:
         found.append("answers made up, no model was asked")
     if not has_own_state(step):
-        found.append(unkept(step))
+        found.append(clean(step.why_unkept))
     if step.facts.rebuilt:
         channels = clean(", ".join(map(str, step.facts.rebuilt[:_MOST_CHANNELS])))
         found.append(f"{channels}: not in this checkpoint, put together from what was written")

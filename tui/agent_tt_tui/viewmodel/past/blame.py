@@ -189,7 +189,7 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
 
 def others_word(link: Link) -> str:
     """What stands before the further places of a link."""
-    return {"candidates": "at", "value": "or by"}.get(link.kind, "also at")
+    return {"candidates": "at", "value": "or by", "argument": "and with values of"}.get(link.kind, "also at")
 
 
 def _glyph(link: Link, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> tuple[str, PieceRole]:

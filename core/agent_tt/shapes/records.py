@@ -1,4 +1,4 @@
-"""The JSON shapes of the commands. They are stable: fields are added, never changed or taken away.
+"""What was recorded, as JSON. The shapes are stable: fields are added, never changed or taken away.
 
 Times are ISO 8601 in UTC with microseconds, durations milliseconds, costs US dollars. State, arguments and results are
 wire values: JSON as it was recorded, with `{"$type": …, "$v": …}` for what JSON cannot say.
@@ -10,16 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.steps.asked_tools import AskedTool
-    from agent_tt.forking.plan import ForkPlan
-    from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
+    from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Run, Step
     from agent_tt.querying.search.hits import Hit
     from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
-    from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
 Shape = dict[str, "Wire"]
 
@@ -62,7 +60,7 @@ def run_shape(run: Run) -> Shape:
         "error": error_shape(run.error),
         "incomplete": run.incomplete,
         "metadata": dict(run.metadata),
-        "edits": [_edit_shape(edit) for edit in run.edits],
+        "edits": [edit_shape(edit) for edit in run.edits],
         "way_back_in": run.way_back_in,
         "policy": dict(policy_texts(run.policy)),
         "read_only": run.read_only,
@@ -92,18 +90,6 @@ def question_shape(question: CallQuestion, name: str) -> Shape:
     }
 
 
-def tree_shape(rows: Iterable[RunRow]) -> list[Wire]:
-    """`[{…as in runs, forks: [{…}]}]`: runs with what was forked from them inside, from rows in the order of a tree."""
-    roots: list[Wire] = []
-    open_lists: list[list[Wire]] = [roots]
-    for row in rows:
-        forks: list[Wire] = []
-        del open_lists[len(row.last) + 1 :]
-        open_lists[-1].append({**run_shape(row.run), "forks": forks})
-        open_lists.append(forks)
-    return roots
-
-
 def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
     """`{step, id, name, agent, status, started, duration_ms, calls, error, …}`, and what the source says of it."""
     return {
@@ -115,7 +101,7 @@ def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
         "agent": step.agent,
         "status": step.status,
         "started": time_shape(step.started_us),
-        "duration_ms": _milliseconds(step.duration_us),
+        "duration_ms": milliseconds(step.duration_us),
         "calls": [call_shape(call) for call in calls],
         "error": error_shape(step.error),
         "kind": step.kind,
@@ -157,7 +143,7 @@ def call_shape(call: Call) -> Shape:
         "args": call.args,
         "result": call.result,
         "error": error_shape(call.error),
-        "duration_ms": _milliseconds(call.duration_us),
+        "duration_ms": milliseconds(call.duration_us),
         "call": call.number,
         "status": call.status,
         "meta": dict(call.meta),
@@ -199,6 +185,30 @@ def hit_shape(hit: Hit) -> Shape:
     }
 
 
+def notes_shape(notes: Sequence[Note]) -> list[Wire]:
+    """`[{id, step, text, created}]`: notes alone, without bookmarks."""
+    return [
+        {"id": note.id, "step": note.step, "text": note.body, "created": time_shape(note.created_us)}
+        for note in notes
+        if note.kind == "note"
+    ]
+
+
+def labels_shape(labels: Mapping[int, Label]) -> list[Wire]:
+    """`[{step, name, metadata}]`: what checkpoints are called, and the facts about them."""
+    return [
+        {"step": label.step, "name": label.name, "metadata": dict(label.metadata)}
+        for _, label in sorted(labels.items())
+    ]
+
+
+def label_shape(run: Run, label: Label | None) -> Shape:
+    """`{run, step, name, metadata}` of a run, or of one of its checkpoints."""
+    if label is None:
+        return {"run": run.id, "step": None, "name": run.name, "metadata": dict(run.metadata)}
+    return {"run": run.id, "step": label.step, "name": label.name, "metadata": dict(label.metadata)}
+
+
 def problem_shape(problem: Problem) -> Shape:
     """`{run, step, what}`."""
     return {"run": problem.run, "step": problem.step, "what": problem.what}
@@ -217,53 +227,8 @@ def sample_shape(sample: Sample) -> Shape:
     }
 
 
-def plan_shape(plan: ForkPlan) -> Shape:
-    """`{run, step, name, entry, file, line, function, by, way_back_in, edits, boundary, expected, terms, problems}`."""
-    return {
-        "run": plan.run.id,
-        "step": plan.step,
-        "name": plan.name,
-        "entry": plan.code.entry,
-        "file": None if plan.code.file is None else str(plan.code.file),
-        "line": plan.code.line,
-        "function": plan.code.function,
-        "changed": plan.code.changed,
-        "by": plan.by,
-        "way_back_in": plan.code.way_back_in,
-        "edits": [_edit_shape(edit) for edit in plan.edits],
-        "boundary": [
-            {
-                "name": row.name,
-                "kind": row.kind,
-                "effect": row.effect,
-                "seen": row.seen,
-                "expected": row.expected,
-                "policy": row.policy,
-                "rule": row.rule.text,
-                "source": row.rule.source,
-                "place": row.rule.place,
-                "inside": row.is_inside,
-                "known_by": row.known_by,
-                "held": row.is_held,
-            }
-            for row in plan.boundary
-        ],
-        "unheld": [row.name for row in plan.unheld],
-        "expected": {
-            "steps": plan.expected.steps,
-            "tokens_in": plan.expected.tokens_in,
-            "tokens_out": plan.expected.tokens_out,
-            "cost_usd": plan.expected.cost_usd,
-            "cost_complete": not plan.expected.unpriced,
-            "duration_ms": _milliseconds(plan.expected.duration_us),
-        },
-        "terms": plan.terms.to_mapping(),
-        "expect": plan.expect,
-        "problems": list(plan.problems),
-    }
-
-
-def _edit_shape(edit: Edit) -> Shape:
+def edit_shape(edit: Edit) -> Shape:
+    """`{op, path, value, old, to, target, step, call}`."""
     return {
         "op": edit.op,
         "path": edit.path,
@@ -287,5 +252,6 @@ def time_shape(us: int | None) -> str | None:
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _milliseconds(us: int | None) -> float | None:
+def milliseconds(us: int | None) -> float | None:
+    """Microseconds as milliseconds; None where they are not known."""
     return None if us is None else us / 1000

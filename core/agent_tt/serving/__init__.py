@@ -1,0 +1,19 @@
+"""A debugger for coding agents: tools that answer from recorded runs, in JSON, short and with references.
+
+It knows no terminal and no protocol but in `server`, and starts no process but in `running`, which is imported only
+with leave.
+
+| module | does |
+|---|---|
+| `debugger` | the tools by name; an answer or a clear error for every call |
+| `tool` | what a tool is, and its arguments, checked |
+| `overviews` | tools that show runs: the list, an overview, oddities, effects |
+| `looking` | tools that show one place: a step, a state, a call |
+| `asking` | tools that ask: blame, find, where, diff, compare |
+| `contexts` | the tool that shows what a model was sent, and where that came from |
+| `running` | tools that run agents: replay and fork |
+| `references` | `RUN@STEP#CALL`: written, and found again |
+| `pages`, `values` | budgets and cursors; one value page by page |
+| `fitting`, `text` | cutting a value so that it fits; answers as text that is data and nothing else |
+| `server` | the Model Context Protocol, by its own SDK |
+"""

@@ -1,0 +1,9 @@
+"""The JSON that commands write with `--json`, and that the server of `agent-tt mcp` makes its answers of.
+
+| module | does |
+|---|---|
+| `records` | runs, steps, calls, notes, hits: what was recorded |
+| `answers` | what `show`, `find` and a finished fork say |
+| `plans` | what a fork would do |
+| `effects` | what a run did to the world |
+"""
