@@ -11,11 +11,14 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from tests.core.conformance.reading import check_source
 from tests.core.interop import graphs
+from tests.core.interop.test_langgraph_sieve import texts_of
 from tests.postgres_server import ASKED, SECRET, postgres_saver
 
+from agent_tt.codec.folding import fold
 from agent_tt.errors import NewerFormat, NotAStore, StoreNotFound, StoreUnreadable, UsageError
 from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.interop.langgraph import postgres as reader
+from agent_tt.interop.langgraph import source as source_module
 from agent_tt.interop.langgraph.source import LangGraphSource
 from agent_tt.langgraph import Checkpointer
 from agent_tt.langgraph.importing import import_threads
@@ -55,7 +58,10 @@ def unordered(changes: list[Op]) -> list[Op]:
 
 
 @pytest.mark.parametrize("name", graphs.ALL)
-def test_a_graph_kept_in_both_ways_reads_alike(name: str, tmp_path: Path, postgres: TestDatabase) -> None:
+def test_a_graph_kept_in_both_ways_reads_alike(
+    name: str, tmp_path: Path, postgres: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "_FEWEST_SIFTED", 0)
     path = tmp_path / "both.db"
     with graphs.saver(path) as kept, postgres_saver(postgres) as other:
         both = Both(kept.conn)
@@ -74,6 +80,12 @@ def test_a_graph_kept_in_both_ways_reads_alike(name: str, tmp_path: Path, postgr
                 assert unordered(theirs.changes(run.id, step)) == unordered(ours.changes(run.id, step))
                 assert theirs.digest(run.id, step) == ours.digest(run.id, step)
                 assert theirs.anchor(run.id, step or None) == ours.anchor(run.id, step or None)
+            for source in (ours, theirs):
+                needed = {fold(text) for text in texts_of(source, run)}
+                assert run.id in (source.may_hold(needed) or ()), "each text is told to stand somewhere in it"
+            with theirs.ahead([run.id]):
+                assert theirs.state(run.id, theirs.step_count(run.id)) == ours.state(run.id, ours.step_count(run.id))
+        assert theirs.may_hold(["qzxwv"]) == ours.may_hold(["qzxwv"])
         assert theirs.verify() == ours.verify()
 
 
