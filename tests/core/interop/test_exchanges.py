@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.conformance.reading import check_source
 
+from agent_tt.errors import NotAStore
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -139,3 +140,16 @@ def test_a_result_of_the_ai_sdk_is_its_steps(tmp_path: Path, steps: list[Any], c
         _, tool = source.calls(run.id, 1)
         assert (tool.name, tool.args, tool.status, tool.result) == ("list", {"path": "."}, *came)
         check_source(source)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"key": "a", "error": "boom"},
+        {"key": "a", "result": {"type": "ok"}},
+        {"id": "1", "kind": "login", "source": "web", "timestamp": "2026-03-02T10:00:00Z"},
+    ],
+)
+def test_lines_of_other_programs_that_look_a_little_alike_are_no_runs(tmp_path: Path, line: dict[str, Any]) -> None:
+    with pytest.raises(NotAStore):
+        open_source(write(tmp_path / "log.jsonl", [line, line]))

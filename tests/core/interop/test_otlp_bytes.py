@@ -239,9 +239,10 @@ def test_what_the_messages_of_opentelemetry_write_is_read_as_their_json_is(tmp_p
     assert opened(tmp_path, written) == opened(tmp_path, json.dumps(request(genai(**FAILED))).encode())
 
 
-def test_what_a_span_says_that_is_damaged_is_named_although_its_file_is_looked_through_by_ids(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_what_a_span_says_that_is_damaged_is_named_although_ids_are_read_first(tmp_path: Path, place: str) -> None:
     whole = otlp_bytes.request(request(genai()))
-    at = whole.index(b"gen_ai.operation.name")
+    at = (whole.index if place == "first" else whole.rindex)(b"gen_ai.operation.name")
     path = tmp_path / "f"
     path.write_bytes(whole[: at - 1] + bytes([120]) + whole[at:])  # a text that is longer than what it stands in
     with closing(open_source(path)) as source:

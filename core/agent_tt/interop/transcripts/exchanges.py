@@ -168,7 +168,13 @@ def _named(entry: dict[str, Json]) -> str:
 
 
 def _is_half(entry: dict[str, Json]) -> bool:
-    return bool(_named(entry)) and (_asked(entry) is not None or _came(entry) is not None)
+    """Whether an object surely is of a batch: that it has a key and an error says little."""
+    came = _came(entry)
+    if not _named(entry) or (came is None and _asked(entry) is None):
+        return False
+    if _asked(entry) is not None or "status_code" in mapping(entry.get("response")):
+        return True
+    return came is not None and (bool(_api_of(came.body)) or ("custom_id" in entry and "result" in entry))
 
 
 def _is_log(entry: dict[str, Json]) -> bool:

@@ -49,6 +49,10 @@ _LISTS: Final = "items", "events"
 _TRIED: Final = 20
 _RESULTS: Final = "ObservationEvent", "AgentErrorEvent", "UserRejectObservation"
 _STATUS: Final[dict[str, RunStatus]] = {"finished": "succeeded", "error": "failed"}
+_KINDS: Final = ("SystemPromptEvent", "MessageEvent", "ActionEvent", "ConversationStateUpdateEvent", "ACPToolCallEvent",
+                 *_RESULTS)  # fmt: skip
+"""Of which the first events of a conversation are."""
+
 _MINOR: Final = "StreamingDeltaEvent", "TokenEvent"
 """Parts of what stands whole in another event."""
 
@@ -88,7 +92,8 @@ def _conversation(document: Document) -> _Conversation | None:
     events = [line.value for line in document.lines]
     if not events:
         events = next((dicts(whole[key]) for key in _LISTS if key in whole), dicts(document.value))
-    if not events or not all(_is_event(event) for event in events[:_TRIED]):
+    tried = events[:_TRIED]
+    if not all(_is_event(event) for event in tried) or not any(event["kind"] in _KINDS for event in tried):
         return None
     return _Conversation(list(filter(_is_event, events)), flaws=[str(flaw) for flaw in document.flaws])
 

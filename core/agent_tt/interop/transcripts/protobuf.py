@@ -174,7 +174,8 @@ def cut_protobuf(file: PieceFile) -> tuple[Lines, str]:
         why = error if isinstance(error, _Broken) else "it breaks off"
         return cutter.pieces, f"it cannot be read from byte {cutter.at} on: {why}"
     unknown = f"neither spans nor records can be read in {cutter.unknown} of its scopes"
-    return cutter.pieces, unknown if cutter.unknown else ""
+    damaged = f"{cutter.damaged} of its spans or records are damaged and left out"
+    return cutter.pieces, unknown if cutter.unknown else damaged if cutter.damaged and len(cutter.pieces) else ""
 
 
 def _is_collectors(head: bytes) -> bool:
@@ -227,11 +228,12 @@ class _Cutter:
     Attributes:
         at: where what is not cut yet begins.
         unknown: how many scopes hold something else, or nothing that can be read.
+        damaged: how many spans or records before the first of a scope that can be read cannot be.
     """
 
     def __init__(self, file: PieceFile) -> None:
         self.pieces = _Pieces(file)
-        self.at, self.unknown = 0, 0
+        self.at, self.unknown, self.damaged = 0, 0, 0
         self._file = file
         self._abouts: dict[bytes, bytes] = {}
         self._base, self._window = 0, b""
@@ -265,16 +267,18 @@ class _Cutter:
 
     def _scope(self, at: int, stop: int, about: bytes) -> None:
         kind: int | None = None
-        begun, is_empty = at, True
+        begun, is_empty, unread = at, True, 0
         for tag, head, start, end in self._fields(at, stop):
             is_empty = is_empty and tag != _INNER
             if tag == _INNER and kind is None:
                 kind = self._kind(start, end)
+                unread += kind is None
             if tag != _INNER or end - begun > _BATCH or kind is None:
                 self._add(begun, head, about, kind)
                 begun = head if tag == _INNER and kind is not None else end
         self._add(begun, stop, about, kind)
         self.unknown += kind is None and not is_empty
+        self.damaged += unread if kind is not None else 0
 
     def _add(self, start: int, stop: int, about: bytes, kind: int | None) -> None:
         if stop > start and kind is not None:
