@@ -82,8 +82,8 @@ def read_parquet(path: Path, most_bytes: int, most_rows: int) -> list[Json]:
         UsageError: `pyarrow` is not installed.
     """
     try:
-        from pyarrow import ArrowException  # type: ignore[import-untyped]  # it brings no types
-        from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise UsageError(
             f"{path} is a Parquet file, and what reads these is not installed", hint="pip install 'agent-tt[parquet]'"
