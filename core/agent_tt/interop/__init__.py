@@ -4,6 +4,7 @@
 |---|---|
 | `kept` | results that are asked for again |
 | `langgraph` | databases of LangGraph's checkpoints |
+| `threads` | threads that our own checkpointer keeps in a store |
 | `agents_sessions` | sessions of the OpenAI Agents SDK, in SQLite |
 | `bundle` | runs that were exported with all that belongs to them |
 | `opentelemetry` | runs as spans of OpenTelemetry, sent to collectors |

@@ -9,8 +9,7 @@ agent-tt imports it.
 | `asynchronous` | its asynchronous half: each method in a worker thread |
 | `threads` | the threads of a store, one at a time, and the checkpoints of all in order |
 | `thread` | where the checkpoints of one lie; adding, reading and taking them away |
-| `entries` | where a checkpoint lies, and what is stored of it |
-| `writes` | what tasks wrote, and where it is found in the next state |
+| `stops` | tasks that a question or an error ended, each with a step |
 | `values` | values as LangGraph's serializer writes them, as wire values and back |
 | `taking_in` | copying a thread of a LangGraph database into a store, for a fork of it |
 | `past` | the thread that a fork goes on with: read from a run, kept in memory from there on |
@@ -18,12 +17,14 @@ agent-tt imports it.
 | `forked` | going on with a graph from a checkpoint, in the process of a fork |
 | `thread_reading` | the checkpoints of a thread of a LangGraph database, as they are kept here |
 | `importing` | copying threads of a LangGraph database |
-| `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |
+
+How a thread lies in a store, and how it is read without LangGraph, is in `agent_tt.interop.threads`.
 
 **What lies where.** A thread is a run whose id is made of the thread's, so that two processes that begin it at once
 meet. A checkpoint is a step with the state after it; the step's facts hold its id, its parent's, its metadata, and
 what tasks wrote on top of it. A checkpoint that does not go on from the last one of a run begins a branch: a fork of
-that run, as the reader of LangGraph's own files shows it. Each namespace of a subgraph has a state history of its
+that run, as the reader of LangGraph's own files shows it. A task that a question or an error ended has a step too, without
+a checkpoint. Each namespace of a subgraph has a state history of its
 own, in the run of the checkpoint that it ran from.
 
 **Stored once.** A state history holds changes, so a message is stored where it first appeared. What a task wrote is

@@ -15,12 +15,12 @@ from langgraph.checkpoint.base import (
 )
 
 from agent_tt.errors import Damaged
-from agent_tt.langgraph import shown
+from agent_tt.interop.threads import shown
+from agent_tt.interop.threads.entries import FACTS, USUAL, saved_checkpoint
+from agent_tt.interop.threads.writes import Write
 from agent_tt.langgraph.asynchronous import AsyncMethods
-from agent_tt.langgraph.entries import FACTS, USUAL, saved_checkpoint
 from agent_tt.langgraph.threads import KEPT, Threads
 from agent_tt.langgraph.values import Values
-from agent_tt.langgraph.writes import Write
 from agent_tt.model.facts import StepFacts
 from agent_tt.store.file.locate import writable_store_path
 from agent_tt.store.threads import open_threads
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.entries import Entry, Saved
+    from agent_tt.interop.threads.entries import Entry, Saved
     from agent_tt.langgraph.thread import Thread
     from agent_tt.store.file.connection import Durability
 

@@ -54,10 +54,15 @@ class StepFacts(Facts):
     @property
     def graph_checkpoint_id(self) -> str | None:
         """Of a subgraph's checkpoint that our checkpointer kept: the checkpoint of the whole graph that it ran from."""
+        return self.host_checkpoint_ids.get("")
+
+    @property
+    def host_checkpoint_ids(self) -> dict[str, str]:
+        """Of such a checkpoint: those that it ran from, by the namespace of each graph around it."""
         said = self.checkpoint_metadata
         parents = said.get("parents") if isinstance(said, dict) else None
-        found = parents.get("") if isinstance(parents, dict) else None
-        return found if isinstance(found, str) else None
+        found = parents.items() if isinstance(parents, dict) else ()
+        return {namespace: host for namespace, host in found if isinstance(host, str)}
 
     @property
     def is_edit(self) -> bool:

@@ -1,0 +1,270 @@
+"""The calls of a step of a thread, out of what its tasks wrote: as the reader of LangGraph's own databases makes them.
+
+They are worked out where somebody asks for them. In the rows they would take more room than all the rest of a thread.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from agent_tt.config import load
+from agent_tt.errors import AgentTTError, Damaged, RunNotFound, StoreBusy
+from agent_tt.history.payloads.damage import placeholder
+from agent_tt.interop.kept import Kept
+from agent_tt.interop.langgraph.calls import CallMaker, decision, lane_of, lanes_of, strongest
+from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL
+from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
+from agent_tt.interop.threads.shown import joined
+from agent_tt.interop.threads.thread_steps import ThreadSteps, stopped_at
+from agent_tt.interop.threads.writes import read_writes, rows_of
+from agent_tt.model.facts import StepFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.rows import WriteRow
+    from agent_tt.interop.langgraph.tasks import Task
+    from agent_tt.interop.threads.entries import Entry
+    from agent_tt.model import Call, Step
+    from agent_tt.protocols import Cursor
+    from agent_tt.store.store import SqliteStore
+
+__all__ = ["ThreadCalls"]
+
+_RUNS_KEPT: Final = 32
+_LOOKS_KEPT: Final = 20_000
+
+
+_Found = TypeVar("_Found")
+
+
+class _Moved(Exception):
+    """A checkpoint does not lie any more where it did: the thread was pruned."""
+
+
+class _Look(NamedTuple):
+    """What the calls of a step tell of it, and what they were made of."""
+
+    written: Wire
+    kind: str | None
+    decision: str | None
+    calls: int
+
+
+class ThreadCalls:
+    """Reads the calls of the threads of a store. Whoever uses it holds a lock.
+
+    Args:
+        store: the store.
+        stored: gives steps of a run as they are stored: of the run of that id, from one number to before another.
+    """
+
+    def __init__(self, store: SqliteStore, stored: Callable[[str, int, int | None], Sequence[Step]]) -> None:
+        self._store = store
+        self._stored = stored
+        self._effects = load().effects
+        self._version = -1
+        self._forget()
+
+    def _forget(self) -> None:
+        self._threads: dict[int, bool] = {}
+        self._runs: Kept[ThreadSteps] = Kept(_RUNS_KEPT)
+        self._cursors: Kept[Cursor] = Kept(_RUNS_KEPT)
+        self._looks: Kept[_Look] = Kept(_LOOKS_KEPT)
+
+    def has(self, run: int) -> bool:
+        """Whether some of the steps of a run, by its row number, are those of a thread."""
+        return any(self._is_thread(stretch.run) for stretch in self._store.lineage.stretches(run))
+
+    def steps(self, run: int, steps: Sequence[Step]) -> list[Step]:
+        """Steps of a run, with what their calls tell of them."""
+        if not self.has(run):
+            return list(steps)
+        return self._as_now(lambda: [self._looked_at(*held) if held[0] else held[1] for held in self._held(run, steps)])
+
+    def calls(self, run: int, step: int, *, with_args: bool = True) -> list[Call] | None:
+        """The calls of a step of a run, the caller's own; None of a step whose calls are recorded."""
+        if not self.has(run):
+            return None
+
+        def made() -> list[Call] | None:
+            ((holder, each),) = self._held(run, self._stored(self._store.run_id(run), step, step + 1))
+            return self._made(holder, each, with_args=with_args) if holder else None
+
+        return self._as_now(made)
+
+    def _as_now(self, read: Callable[[], _Found]) -> _Found:
+        """What is read, with nothing taken for granted of rows that were taken away, whose numbers others have then."""
+        version = self._store.version()
+        if version != self._version:
+            self._version, self._cursors = version, Kept(_RUNS_KEPT)
+        try:
+            return read()
+        except _Moved:
+            self._forget()
+            return read()
+
+    # ---------------------------------------------------------------- where things lie
+
+    def _held(self, run: int, steps: Sequence[Step]) -> Iterator[tuple[int, Step]]:
+        """Steps, each with the row number of the thread's run that it lies in; 0 for one whose calls are recorded."""
+        stretches = self._store.lineage.stretches(run)
+        for step in steps:
+            holder = next((each.run for each in stretches if each.last is None or step.number <= each.last), run)
+            is_told = step.damaged is None and step.calls == 0 and is_of_thread(step)
+            yield (holder if is_told and self._is_thread(holder) else 0), step
+
+    def _is_thread(self, run: int) -> bool:
+        if run not in self._threads:
+            self._threads[run] = self._store.run_facts(run).langgraph_thread is not None
+        return self._threads[run]
+
+    def _known(self, run: int) -> ThreadSteps:
+        """The checkpoints of a run of a thread, as they are now."""
+        known = self._runs.get(run, lambda: ThreadSteps(run))
+        for stretch in self._store.lineage.stretches(run):
+            first = max(stretch.first, known.seen + 1)
+            if stretch.last is None or first <= stretch.last:
+                holder = self._store.run_id(stretch.run)
+                end = None if stretch.last is None else stretch.last + 1
+                known.follow(self._stored(holder, first, end), stretch.run)
+        return known
+
+    def _state(self, entry: Entry) -> Mapping[str, Wire]:
+        """The channels of a checkpoint: they are shared, and change with the next one that is asked for."""
+        run_id = self._store.run_id(entry.run)
+        cursor = self._cursors.get((entry.run, entry.namespace), lambda: self._store.cursor(run_id, entry.step))
+        state = cursor.seek(entry.step)
+        return joined(state)[0] if isinstance(state, dict) else {}
+
+    def _step(self, entry: Entry) -> Step:
+        """The step of a checkpoint.
+
+        Raises:
+            _Moved: it lies there no more.
+        """
+        found = self._stored(self._store.run_id(entry.run), entry.step, entry.step + 1)
+        if not found or (found[0].damaged is None and found[0].facts.checkpoint_id != entry.id):
+            raise _Moved
+        return found[0]
+
+    def _entry(self, known: ThreadSteps, step: Step) -> Entry | None:
+        """The checkpoint of a step; None where its parent is lost.
+
+        Raises:
+            _Moved: another one lay there.
+        """
+        entry = known.by_step.get(step.number)
+        if entry is not None and entry.id != step.facts.checkpoint_id:
+            raise _Moved
+        return entry
+
+    # ---------------------------------------------------------------- calls
+
+    def _looked_at(self, run: int, step: Step) -> Step:
+        """A step with the kind, the number and the words of its calls, as long as nothing else was written for it."""
+        known = self._known(run)
+        parent = self._parent(known, step)
+        written: Wire = None
+        if parent is not None:
+            written = [
+                self._step(parent).extra.get(StepFacts.writes.key),
+                (parent.namespace, parent.id) in known.gone_on,
+            ]
+        key = run, step.number, step.facts.checkpoint_id
+        look = self._looks.peek(key)
+        if look is None or look.written != written:
+            calls = self._made(run, step, with_args=False)
+            look = _Look(written, strongest(calls), decision(calls), len(calls))
+            self._looks.put(key, look)
+        lane, stopped, extra = lane_of(step.facts.checkpoint_ns or ""), stopped_at(step), step.extra
+        if stopped is not None:
+            extra = {**extra, **StepFacts.attempt.entry(stopped in known.gone_on)}
+        return replace(step, kind=look.kind, lane=lane, decision=look.decision, calls=look.calls, extra=extra)
+
+    def _parent(self, known: ThreadSteps, step: Step) -> Entry | None:
+        """The checkpoint from which a step ran; None where none is known.
+
+        Raises:
+            _Moved: another one lay there.
+        """
+        stopped = stopped_at(step)
+        if stopped is not None:
+            return known.found(*stopped)
+        entry = self._entry(known, step)
+        return None if entry is None else known.parent(entry)
+
+    def _made(self, run: int, step: Step, *, with_args: bool) -> list[Call]:
+        known = self._known(run)
+        try:
+            calls = self._of_step(known, step, with_args=with_args)
+            return [replace(call, args=deepcopy(call.args)) for call in calls] if with_args else calls
+        except (StoreBusy, RunNotFound):
+            raise
+        except AgentTTError as error:  # its state, or what was written, is damaged, and `verify` says it
+            why = placeholder(error.message)
+            return CallMaker(step.number, lambda _: why, dict).of_unreadable(why)
+
+    def _of_step(self, known: ThreadSteps, step: Step, *, with_args: bool) -> list[Call]:
+        entry, stopped = self._entry(known, step), stopped_at(step)
+        source = step.facts.source if StepFacts.source.is_in(step.extra) else "loop"
+        if entry is not None and source == "input" and not entry.namespace:
+            value = self._state(entry).get(INPUT_CHANNEL)
+            return CallMaker(step.number, lambda _: None, dict).of_input(deepcopy(value))
+        parent = self._parent(known, step) if stopped or source == "loop" else None
+        if parent is None:
+            return []
+        before = self._step(parent)
+        rows = self._rows(before, parent)
+        tasks = tasks_of(rows)
+        nodes = Nodes(tuple(map(str, before.facts.next)))
+
+        def inside(task: Task) -> Iterator[Wire]:
+            for each in known.inside(parent, task.id, task.name(nodes)):
+                inner = self._rows(self._step(each), each)
+                for of_task in tasks_of(inner):
+                    yield from (inner[write] for write in of_task.results)
+
+        seen = partial(_channels, self._state, parent)
+        maker = CallMaker(step.number, rows.__getitem__, seen, inside, with_args, self._effects)
+        lane = lane_of(parent.namespace)
+        lanes = lanes_of(tasks, nodes, lane)
+        if stopped is None:
+            return maker.of_results(tasks, lanes)
+        own = [task for task in tasks if task.id == step.facts.task_id]
+        lanes |= {task.id: lane for task in own}
+        if stopped in known.gone_on:
+            return maker.of_questions(own, lanes)
+        is_last = known.stops[stopped][-1] == step.number  # what ran beside it, until a checkpoint takes that in
+        others = [task for task in tasks if not task.stopped] if is_last else []
+        return maker.of_everything([*own, *others], lanes)
+
+    def _rows(self, step: Step, entry: Entry) -> dict[WriteRow, Wire]:
+        """What tasks wrote on top of a checkpoint, by row, in LangGraph's order; a placeholder for what is damaged."""
+        found: dict[WriteRow, Wire] = {}
+        channels: Mapping[str, Wire] | None = None
+        for row, write in rows_of(read_writes(step.facts.writes), entry.namespace, entry.id).items():
+            if write.found is None:
+                found[row] = write.value
+                continue
+            if channels is None:
+                after = self._known(entry.run).first_after(entry)
+                channels = self._state(after) if after is not None else {}
+            try:
+                found[row] = write.given(channels)
+            except Damaged as error:
+                found[row] = placeholder(error.message)
+        return found
+
+
+def is_of_thread(step: Step) -> bool:
+    """Whether a checkpointer wrote a step: it has a checkpoint, or was stopped on the way to one."""
+    return StepFacts.checkpoint_id.is_in(step.extra) or stopped_at(step) is not None
+
+
+def _channels(state: Callable[[Entry], Mapping[str, Wire]], entry: Entry) -> Wire:
+    return dict(state(entry))
