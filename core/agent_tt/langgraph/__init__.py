@@ -23,9 +23,9 @@ How a thread lies in a store, and how it is read without LangGraph, is in `agent
 **What lies where.** A thread is a run whose id is made of the thread's, so that two processes that begin it at once
 meet. A checkpoint is a step with the state after it; the step's facts hold its id, its parent's, its metadata, and
 what tasks wrote on top of it. A checkpoint that does not go on from the last one of a run begins a branch: a fork of
-that run, as the reader of LangGraph's own files shows it. A task that a question or an error ended has a step too, without
-a checkpoint. Each namespace of a subgraph has a state history of its
-own, in the run of the checkpoint that it ran from.
+that run, as the reader of LangGraph's own files shows it. A task that a question or an error ended has a step too,
+without a checkpoint. Each namespace of a subgraph has a state history of its own, in the run of the checkpoint that it
+ran from.
 
 **Stored once.** A state history holds changes, so a message is stored where it first appeared. What a task wrote is
 kept whole until the next checkpoint is there; then only where it lies in that state, and what differs. A state has

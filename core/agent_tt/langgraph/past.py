@@ -213,6 +213,9 @@ class ForkSaver(Checkpointer):
     def close(self) -> None:
         """Nothing is open."""
 
+    def _recorded_in(self) -> None:
+        """Its checkpoints are in the run that is recorded."""
+
     def value_of(self, wire: Wire) -> object:
         """The value that is stored as `wire`."""
         return self._given(wire)

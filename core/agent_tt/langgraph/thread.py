@@ -12,6 +12,7 @@ import orjson
 from agent_tt.errors import Damaged
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL
+from agent_tt.interop.langgraph.runs import standing
 from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
 from agent_tt.interop.threads import shown
 from agent_tt.interop.threads.entries import Chain, Entry, Saved, facts_of, track_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Thread"]
 
 _EARLY: Final = RunFacts.langgraph_early_writes
+_STANDING: Final = (RunFacts.asks_in.key, RunFacts.stopped_before.key)
 
 
 @dataclass(slots=True)
@@ -251,12 +253,16 @@ class Thread:
         ended_us = max(shown.time_us(stamp) or 0, 0) or now_us()
         stored = chain.stored(facts, saved.namespace, self._runs[run].seen + 1, ended_us)
         read, wrote = self._used(parent, written) if parent is not None and source == "loop" else (None, None)
+        recorded_in = StepFacts(facts).recorded_in
+        since_us = shown.time_us(StepFacts(before).checkpoint_ts)
+        if read is not None and recorded_in and self._store.asked_models(recorded_in, since_us or 0, ended_us):
+            read = wrote = None  # they are counted there
         step = ThreadStep(
             name=shown.step_name(source, _ran(StepFacts(before).next, written)),
             track=track_of(saved.namespace),
             extra=stored,
             agent=shown.agent_of(saved.namespace),
-            started_us=(shown.time_us(StepFacts(before).checkpoint_ts) if source == "loop" else None) or ended_us,
+            started_us=(since_us if source == "loop" else None) or ended_us,
             ended_us=ended_us,
             tokens_in=read,
             tokens_out=wrote,
@@ -394,9 +400,13 @@ class Thread:
 
     def interrupt(self) -> None:
         """Say that no node runs any more in this process."""
-        for run in self._runs.values():
+        for number, run in self._runs.items():
             if run.status == "running" and run.writer is not None:
-                run.writer.set_status("interrupted")
+                rows = self._rows.get((number, ""))
+                following = StepFacts(self.facts_of(rows[-1])).next if rows else ()
+                with self._store.database.as_one():
+                    run.writer.set_status("interrupted")
+                    self._say_standing(run, standing((), tuple(map(str, following))))
                 run.status = "interrupted"
 
     # ---------------------------------------------------------------- parts of it
@@ -507,10 +517,13 @@ class Thread:
         facts, run = StepFacts(self.facts_of(entry)), self._runs[entry.run]
         writes = self.writes(entry)
         error: ErrorInfo | None = None
+        asking: list[str] = []
         if any(write.number < 0 for write in writes):
             rows = rows_of(writes, entry.namespace, entry.id)
+            tasks, nodes = tasks_of(rows), Nodes(tuple(map(str, facts.next)))
+            asking = [task.name(nodes) for task in tasks if not task.results and task.interrupts is not None]
             status, error = shown.run_status(
-                tasks_of(rows), lambda task: error_info(rows[task.error].value) if task.error else None, facts.next
+                tasks, lambda task: error_info(rows[task.error].value) if task.error else None, facts.next
             )
             goes_on = "__resume__" in brought or (run.status == "running" and bool(brought))
             if facts.next and goes_on and not {ERROR, QUESTION} & set(brought):
@@ -522,7 +535,15 @@ class Thread:
         if run.status != status or run.error != error:
             if not (status == "running" and self._are_over):  # a later one changes that, or `take_in`
                 self._writer(entry.run).set_status(status, error)
+                is_stopped = status == "interrupted"
+                self._say_standing(run, standing(asking, tuple(map(str, facts.next))) if is_stopped else {})
             run.status, run.error = status, error
+
+    def _say_standing(self, run: _Run, facts: dict[str, Wire]) -> None:
+        """Write down where a thread stands that is interrupted; nothing of another one."""
+        known = {key: value for key, value in self._store.thread_facts(run.id).items() if key in _STANDING}
+        if known != facts:
+            self._store.set_thread_facts(run.id, facts, [key for key in _STANDING if key not in facts])
 
 
 def _ran(following: Sequence[Wire], writes: Sequence[Write]) -> Sequence[Wire]:

@@ -228,6 +228,14 @@ class ThreadStore(SqliteStore):
             for (run_id,) in self.database.query("SELECT id FROM runs WHERE run = ?", (number,))
         }
 
+    def asked_models(self, run_id: str, since_us: int, until_us: int) -> bool:
+        """Whether a recorded run asked a model in a time."""
+        statement = (
+            "SELECT 1 FROM calls c JOIN runs r ON r.run = c.run"
+            " WHERE r.id = ? AND c.kind = 'llm' AND c.started_us BETWEEN ? AND ? LIMIT 1"
+        )
+        return bool(self.database.query(statement, (run_id, since_us, until_us)))
+
     def all_run_facts(self) -> list[Mapping[str, Wire]]:
         """The metadata of all runs that were not forked from another, in the order in which they were made."""
         rows = self.database.query("SELECT meta FROM runs WHERE parent IS NULL ORDER BY run")

@@ -234,14 +234,39 @@ class ThreadCalls:
         lane = lane_of(parent.namespace)
         lanes = lanes_of(tasks, nodes, lane)
         if stopped is None:
-            return maker.of_results(tasks, lanes)
+            return self._unrecorded(step, before, maker.of_results(tasks, lanes))
         own = [task for task in tasks if task.id == step.facts.task_id]
         lanes |= {task.id: lane for task in own}
         if stopped in known.gone_on:
-            return maker.of_questions(own, lanes)
+            return maker.of_questions(own, lanes)  # a person is asked by no recorded call
         is_last = known.stops[stopped][-1] == step.number  # what ran beside it, until a checkpoint takes that in
         others = [task for task in tasks if not task.stopped] if is_last else []
-        return maker.of_everything([*own, *others], lanes)
+        return self._unrecorded(before, before, maker.of_everything([*own, *others], lanes))
+
+    def _unrecorded(self, step: Step, before: Step, calls: list[Call]) -> list[Call]:
+        """Calls without those that the run has which recorded the graph meanwhile: nothing is shown twice.
+
+        Args:
+            step: the step that says which run recorded it.
+            before: the step of the checkpoint that its tasks ran from.
+            calls: the calls.
+        """
+        run_id = step.facts.recorded_in
+        if run_id is None or not calls:
+            return calls
+        try:
+            beside = [each for each in self._store.steps(run_id) if each.calls and not _is_apart(each, before, step)]
+            recorded = [call for each in beside for call in self._store.calls(run_id, each.number)]
+        except RunNotFound:  # then they are nowhere else
+            return calls
+        left: list[Call] = []
+        for call in calls:
+            same = next((each for each in recorded if is_same_call(each, call, before.ended_us)), None)
+            if same is None:
+                left.append(replace(call, number=len(left) + 1))
+            else:
+                recorded.remove(same)
+        return left
 
     def _rows(self, step: Step, entry: Entry) -> dict[WriteRow, Wire]:
         """What tasks wrote on top of a checkpoint, by row, in LangGraph's order; a placeholder for what is damaged."""
@@ -259,6 +284,27 @@ class ThreadCalls:
             except Damaged as error:
                 found[row] = placeholder(error.message)
         return found
+
+
+def is_same_call(recorded: Call, told: Call, since_us: int | None) -> bool:
+    """Whether a recorded call, begun since a time, is the one that a message tells of.
+
+    A tool's call has the id under which a model asked for it. Of models nothing but time and tokens tells.
+    """
+    if recorded.kind != told.kind or (recorded.started_us or 0) < (since_us or 0):
+        return False
+    if told.kind == "tool":
+        one, other = recorded.facts.answers, told.facts.answers
+        return one == other if one is not None and other is not None else recorded.name == told.name
+    used = [(call.facts.tokens_in, call.facts.tokens_out) for call in (recorded, told)]
+    return told.kind == "llm" and (used[0] == used[1] or (None, None) in used)
+
+
+def _is_apart(step: Step, before: Step, after: Step) -> bool:
+    """Whether a step of another run lies before, or after, the time between the ends of two steps."""
+    if before is not after and step.started_us and after.ended_us and step.started_us > after.ended_us:
+        return True
+    return bool(step.ended_us and before.ended_us and step.ended_us < before.ended_us)
 
 
 def is_of_thread(step: Step) -> bool:

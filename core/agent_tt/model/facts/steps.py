@@ -47,6 +47,11 @@ class StepFacts(Facts):
         "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
     )
 
+    recorded_in = Fact(
+        TEXT,
+        "of such a step that came while an agent was recorded: id of its run, where the calls are that it recorded",
+    )
+
     raw_entries = Fact(
         LIST, "of a run in another program's file of messages: its entries there, as far as nothing else shows them"
     )
