@@ -43,7 +43,7 @@ class ThreadSteps:
         seen: the number of the last step that was looked at.
         by_step: the checkpoint that a step ended with, by the step's number.
         stops: the steps that a question or an error ended, by namespace and id of the checkpoint that they ran from.
-        gone_on: the checkpoints that others went on from.
+        gone_on: the checkpoints from which a superstep came to its end.
     """
 
     run: int
@@ -69,7 +69,8 @@ class ThreadSteps:
                 if stopped is not None:
                     self.stops.setdefault(stopped, []).append(step.number)
                 continue
-            self.gone_on.add((entry.namespace, entry.parent or ""))
+            if step.facts.source in (None, "loop"):
+                self.gone_on.add((entry.namespace, entry.parent or ""))
             self.by_step[entry.step] = self._entries[entry.namespace, entry.id] = entry
             self._rows.setdefault((holder, entry.namespace), []).append(entry)
             for namespace, host in step.facts.host_checkpoint_ids.items() if entry.namespace else ():
