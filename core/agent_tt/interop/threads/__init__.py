@@ -9,5 +9,6 @@
 | `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |
 | `thread_steps` | where the checkpoints of a thread's run lie among its steps |
 | `thread_calls` | the calls of a step, out of what tasks wrote |
+| `thread_values` | values that no checkpoint of it holds |
 | `source` | a store whose threads have calls |
 """

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run, Step
     from agent_tt.model.replays import Replay
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, ErrorGroup, Statistics
@@ -76,6 +77,12 @@ class StoreWithThreads(SqliteStore):
         """Read a call of `call_page` with arguments and facts; large parts of those, named in `without`, may lack."""
         told = self._told(run_id, head.step)
         return super().outline(run_id, head, without) if told is None else _of_number(told, head)
+
+    def pending_state(self, run_id: str, step: int) -> Wire:
+        """Read the state after `step` with what was written in it that no checkpoint has taken in yet."""
+        state = self.state(run_id, step)
+        with self._thread_lock:
+            return self._thread_calls.pending_state(self.lineage.number(run_id), step, state)
 
     def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
         """Find steps of first..last with a call that is as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""

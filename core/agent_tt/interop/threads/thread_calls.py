@@ -19,11 +19,12 @@ from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL
 from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
 from agent_tt.interop.threads.shown import joined
 from agent_tt.interop.threads.thread_steps import ThreadSteps, stopped_at
+from agent_tt.interop.threads.thread_values import ThreadValues, delta_channels
 from agent_tt.interop.threads.writes import read_writes, rows_of
 from agent_tt.model.facts import StepFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.rows import WriteRow
@@ -74,6 +75,7 @@ class ThreadCalls:
         self._threads: dict[int, bool] = {}
         self._runs: Kept[ThreadSteps] = Kept(_RUNS_KEPT)
         self._cursors: Kept[Cursor] = Kept(_RUNS_KEPT)
+        self._put_together: Kept[ThreadValues] = Kept(_RUNS_KEPT)
         self._looks: Kept[_Look] = Kept(_LOOKS_KEPT)
 
     def has(self, run: int) -> bool:
@@ -97,11 +99,50 @@ class ThreadCalls:
 
         return self._as_now(made)
 
+    def pending_state(self, run: int, step: int, state: Wire) -> Wire:
+        """The state after a step with its delta channels, and with what was written since by tasks that did not end.
+
+        Args:
+            run: the row number of the run.
+            step: the step.
+            state: its state as it is kept, which may be changed.
+        """
+
+        def made() -> Wire:
+            ((holder, each),) = self._held(run, self._stored(self._store.run_id(run), step, step + 1))
+            if not holder:
+                return state
+            known, stopped = self._known(holder), stopped_at(each)
+            entry = known.found(*stopped) if stopped is not None else known.by_step.get(step)
+            return state if entry is None else self._values(holder, entry.namespace).whole(entry, state)
+
+        return self._as_now(made) if step and self.has(run) else state
+
+    def _values(self, run: int, namespace: str) -> ThreadValues:
+        """What puts values of a namespace together, in a run of a thread."""
+
+        def made() -> ThreadValues:
+            known = self._known(run)
+            steps = {step.number: step for step in self._stored(self._store.run_id(run), 1, None)}
+            placed = {(each.namespace, each.id): (each, steps[each.step]) for each in known.beside(namespace)}
+
+            def writes_on(entry: Entry, step: Step) -> Iterable[WriteRow]:
+                return rows_of(read_writes(step.facts.writes), entry.namespace, entry.id)
+
+            def written(row: WriteRow) -> Wire:
+                entry, step = placed[row.checkpoint]
+                return values.get(row.checkpoint, lambda: self._rows(step, entry))[row]
+
+            values: Kept[dict[WriteRow, Wire]] = Kept(_RUNS_KEPT)
+            return ThreadValues(placed, self._state, writes_on, written)
+
+        return self._put_together.get((run, namespace), made)
+
     def _as_now(self, read: Callable[[], _Found]) -> _Found:
         """What is read, with nothing taken for granted of rows that were taken away, whose numbers others have then."""
         version = self._store.version()
         if version != self._version:
-            self._version, self._cursors = version, Kept(_RUNS_KEPT)
+            self._version, self._cursors, self._put_together = version, Kept(_RUNS_KEPT), Kept(_RUNS_KEPT)
         try:
             return read()
         except _Moved:
@@ -184,6 +225,8 @@ class ThreadCalls:
         lane, stopped, extra = lane_of(step.facts.checkpoint_ns or ""), stopped_at(step), step.extra
         if stopped is not None:
             extra = {**extra, **StepFacts.attempt.entry(stopped in known.gone_on)}
+        if channels := delta_channels(step):
+            extra = {**extra, **StepFacts.not_held.entry(channels)}
         return replace(step, kind=look.kind, lane=lane, decision=look.decision, calls=look.calls, extra=extra)
 
     def _parent(self, known: ThreadSteps, step: Step) -> Entry | None:
@@ -229,7 +272,7 @@ class ThreadCalls:
                 for of_task in tasks_of(inner):
                     yield from (inner[write] for write in of_task.results)
 
-        seen = partial(_channels, self._state, parent)
+        seen = partial(self._seen, parent, before if with_args else None)
         maker = CallMaker(step.number, rows.__getitem__, seen, inside, with_args, self._effects)
         lane = lane_of(parent.namespace)
         lanes = lanes_of(tasks, nodes, lane)
@@ -267,6 +310,13 @@ class ThreadCalls:
             else:
                 recorded.remove(same)
         return left
+
+    def _seen(self, entry: Entry, step: Step | None) -> Wire:
+        """The channels of a checkpoint, with its delta channels where its step is given."""
+        channels = dict(self._state(entry))
+        if step is not None and delta_channels(step):
+            channels |= self._values(entry.run, entry.namespace).deltas(entry)
+        return channels
 
     def _rows(self, step: Step, entry: Entry) -> dict[WriteRow, Wire]:
         """What tasks wrote on top of a checkpoint, by row, in LangGraph's order; a placeholder for what is damaged."""
@@ -310,7 +360,3 @@ def _is_apart(step: Step, before: Step, after: Step) -> bool:
 def is_of_thread(step: Step) -> bool:
     """Whether a checkpointer wrote a step: it has a checkpoint, or was stopped on the way to one."""
     return StepFacts.checkpoint_id.is_in(step.extra) or stopped_at(step) is not None
-
-
-def _channels(state: Callable[[Entry], Mapping[str, Wire]], entry: Entry) -> Wire:
-    return dict(state(entry))

@@ -84,6 +84,10 @@ class ThreadSteps:
         """The checkpoint of that id."""
         return self._entries.get((namespace, checkpoint_id))
 
+    def beside(self, namespace: str) -> list[Entry]:
+        """The checkpoints of a namespace, in order."""
+        return [entry for entry in self._entries.values() if entry.namespace == namespace]
+
     def first_after(self, entry: Entry) -> Entry | None:
         """The checkpoint that went on from one first: where its writes lie, once they were taken in."""
         rows = self._rows.get((entry.run, entry.namespace), [])

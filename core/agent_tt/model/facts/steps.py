@@ -37,6 +37,9 @@ class StepFacts(Facts):
     rebuilt = Fact(
         LIST, "of a LangGraph run: channels that its checkpoint does not hold, put together from what was written"
     )
+    not_held = Fact(
+        LIST, "of a LangGraph thread in a store of ours: delta channels of which its checkpoint holds no value"
+    )
     pending_writes = Fact(LIST, "of a task in a LangGraph run whose superstep has not ended: what it has written")
     checkpoint_ts = Fact(TEXT, "of a step of LangGraph's checkpointer: the time that its checkpoint names")
     checkpoint_metadata = Fact(
