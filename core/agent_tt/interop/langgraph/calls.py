@@ -132,7 +132,7 @@ class CallMaker:
     def of_unreadable(self, why: Wire) -> list[Call]:
         """What stands for the calls of a row of which nothing can be read."""
         calls: list[Call] = []
-        self._add(calls, "other", "(damaged)", "main", result=why)
+        self._add(calls, "tool", "(damaged)", "main", result=why)
         return calls
 
     def _message(self, calls: list[Call], message: Message, channel: str, lane: str) -> None:
