@@ -1,11 +1,12 @@
-"""Tasks of a thread that a question or an error ended: each has a step, which ends in no checkpoint."""
+"""Tasks of a thread that a question or an error ended: each has a step without a checkpoint; how the thread stands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.interop.langgraph.calls import error_info
+from agent_tt.interop.langgraph.runs import standing
 from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
 from agent_tt.interop.threads import shown
 from agent_tt.interop.threads.entries import track_of
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.interop.threads.entries import Entry
     from agent_tt.interop.threads.writes import Write
-    from agent_tt.model import ErrorInfo, Step, StepStatus
+    from agent_tt.model import ErrorInfo, RunStatus, Step, StepStatus
 
-__all__ = ["ERROR", "QUESTION", "Stop", "Stops"]
+__all__ = ["Stop", "Stops", "outcome_of"]
 
-ERROR = "__error__"
-QUESTION = "__interrupt__"
+ERROR: Final = "__error__"
+QUESTION: Final = "__interrupt__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,33 @@ class Stops:
             known = self.known(entry, task.id)
             if known is None or (known.status, known.error) != (stop.status, error):
                 yield stop, _step(entry, facts, name, stop)
+
+
+def outcome_of(
+    entry: Entry, facts: StepFacts, writes: Sequence[Write], brought: Collection[str], *, was_running: bool
+) -> tuple[RunStatus, ErrorInfo | None, dict[str, Wire]]:
+    """How a thread stands at its latest checkpoint, the error that ended it, and where it stands if it is interrupted.
+
+    Args:
+        entry: the checkpoint.
+        facts: its facts.
+        writes: what tasks wrote on top of it.
+        brought: the channels of what was written just now; nothing where all of it was.
+        was_running: whether it was running until then.
+    """
+    if not any(write.number < 0 for write in writes):
+        return ("running" if facts.next else "succeeded"), None, {}
+    rows = rows_of(writes, entry.namespace, entry.id)
+    following = tuple(map(str, facts.next))
+    tasks, nodes = tasks_of(rows), Nodes(following)
+    asking = [task.name(nodes) for task in tasks if not task.results and task.interrupts is not None]
+    status, error = shown.run_status(
+        tasks, lambda task: error_info(rows[task.error].value) if task.error else None, following
+    )
+    goes_on = "__resume__" in brought or (was_running and bool(brought))
+    if following and goes_on and not {ERROR, QUESTION} & set(brought):
+        return "running", None, {}  # what stopped it before is answered, or runs again
+    return status, error, standing(asking, following)
 
 
 def _step(entry: Entry, facts: StepFacts, name: str, stop: Stop) -> ThreadStep:

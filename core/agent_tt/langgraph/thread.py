@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from agent_tt.errors import Damaged
-from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL
 from agent_tt.interop.langgraph.runs import standing
 from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
@@ -18,7 +17,7 @@ from agent_tt.interop.threads import shown
 from agent_tt.interop.threads.entries import Chain, Entry, Saved, facts_of, track_of
 from agent_tt.interop.threads.thread_steps import is_inside
 from agent_tt.interop.threads.writes import Write, grown, in_order, kept_writes, merged, read_writes, rows_of, shortened
-from agent_tt.langgraph.stops import ERROR, QUESTION, Stops
+from agent_tt.langgraph.stops import Stops, outcome_of
 from agent_tt.langgraph.values import compared
 from agent_tt.model import NewRun
 from agent_tt.model.facts import RunFacts, StepFacts
@@ -515,28 +514,15 @@ class Thread:
             brought: the channels of what was written just now.
         """
         facts, run = StepFacts(self.facts_of(entry)), self._runs[entry.run]
-        writes = self.writes(entry)
-        error: ErrorInfo | None = None
-        asking: list[str] = []
-        if any(write.number < 0 for write in writes):
-            rows = rows_of(writes, entry.namespace, entry.id)
-            tasks, nodes = tasks_of(rows), Nodes(tuple(map(str, facts.next)))
-            asking = [task.name(nodes) for task in tasks if not task.results and task.interrupts is not None]
-            status, error = shown.run_status(
-                tasks, lambda task: error_info(rows[task.error].value) if task.error else None, facts.next
-            )
-            goes_on = "__resume__" in brought or (run.status == "running" and bool(brought))
-            if facts.next and goes_on and not {ERROR, QUESTION} & set(brought):
-                status, error = "running", None  # what stopped it before is answered, or runs again
-        else:
-            status = "running" if facts.next else "succeeded"
+        status, error, stands = outcome_of(
+            entry, facts, self.writes(entry), brought, was_running=run.status == "running"
+        )
         if status == "succeeded" and not is_known:
             status = "unknown"
         if run.status != status or run.error != error:
             if not (status == "running" and self._are_over):  # a later one changes that, or `take_in`
                 self._writer(entry.run).set_status(status, error)
-                is_stopped = status == "interrupted"
-                self._say_standing(run, standing(asking, tuple(map(str, facts.next))) if is_stopped else {})
+                self._say_standing(run, stands if status == "interrupted" else {})
             run.status, run.error = status, error
 
     def _say_standing(self, run: _Run, facts: dict[str, Wire]) -> None:
