@@ -163,6 +163,17 @@ CHATS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+ASKED = {
+    "two turns": 4,
+    "in a subgraph": 3,
+    "whole conversations": 2,
+    "asks and pays in one node": 1,
+    "fails and recovers": 1,
+    "functional chat": 2,
+}
+"""How often each of them asks a model."""
+
+
 def told(call: Call) -> str:
     """All that a call says, without ids: LangGraph gives a message one while it is being written, or just before."""
     facts = {key: value for key, value in call.meta.items() if key != "task_id"}
@@ -204,6 +215,18 @@ def test_both_savers_tell_of_the_same_calls(story: str, tmp_path: Path):
     with graphs.saver(tmp_path / "theirs.db") as theirs:
         graph(theirs)
     assert all_of(tmp_path / "ours.db") == all_of(tmp_path / "theirs.db")
+
+
+@pytest.mark.parametrize("story", CHATS)
+def test_a_message_is_one_call_however_often_it_is_written(story: str, tmp_path: Path):
+    with Checkpointer(tmp_path / "ours.db") as ours, graphs.saver(tmp_path / "theirs.db") as theirs:
+        CHATS[story](ours)
+        CHATS[story](theirs)
+    for path in (tmp_path / "ours.db", tmp_path / "theirs.db"):
+        with closing(open_source(path)) as source:
+            models = [call for call in calls_in(source) if call.kind == "llm"]
+            assert len(models) == ASKED[story]
+            assert len({str(messages_in(call.result)[0].content) + str(call.step) for call in models}) == ASKED[story]
 
 
 def test_an_answer_is_known_here_that_their_database_does_not_keep(tmp_path: Path):

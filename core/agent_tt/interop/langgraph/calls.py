@@ -19,6 +19,7 @@ from agent_tt.config import effect_of_tool
 from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL, WHOLE_STATE, is_internal
 from agent_tt.interop.langgraph.envelopes import opaque
 from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, new_messages, thoughts_of, words_of
+from agent_tt.interop.langgraph.tasks import Nodes
 from agent_tt.model import Call, ErrorInfo
 from agent_tt.model.facts import CallFacts
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.config import ToolEffect
     from agent_tt.interop.langgraph.messages import Message, ToolCall
     from agent_tt.interop.langgraph.rows import WriteRow
-    from agent_tt.interop.langgraph.tasks import Nodes, Task
+    from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.model import CallKind, CallStatus
     from agent_tt.model.facts import Fact
 
@@ -50,6 +51,7 @@ class CallMaker:
         inside: gives what the subgraphs of a task wrote.
         with_args: whether the calls have arguments: those of a model are all that it was shown.
         effects: what the settings say that tools do.
+        nodes: the nodes that the tasks ran, where these do not say it.
     """
 
     step: int
@@ -58,6 +60,7 @@ class CallMaker:
     inside: Callable[[Task], Iterable[Wire]] = lambda _: ()
     with_args: bool = True
     effects: Mapping[str, ToolEffect] = field(default_factory=dict)
+    nodes: Nodes = field(default_factory=Nodes)
     _told: list[Message] = field(default_factory=list)
     _asked: Mapping[str, Wire] | None = None
 
@@ -87,7 +90,7 @@ class CallMaker:
             for inner in task.called if results else ():
                 meta = CallFacts.task_id.entry(inner.id)
                 self._add(calls, "tool", "task", lane, result=self._result(inner), error=self._error(inner), meta=meta)
-            for write in task.results if results and task.node != INPUT_CHANNEL else ():
+            for write in task.results if results and task.name(self.nodes) != INPUT_CHANNEL else ():
                 for message in self._new(self.read(write), write.channel, task):
                     self._message(calls, message, write.channel, lane)
             if questions and task.interrupts is not None:

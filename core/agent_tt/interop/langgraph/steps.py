@@ -91,7 +91,7 @@ class StepMaker:
                 yield from map(self.values.written, inner.results)
 
         seen = partial(self.values.state, self.thread, before)
-        return CallMaker(row.number, self.values.written, seen, inside, with_args, self.effects)
+        return CallMaker(row.number, self.values.written, seen, inside, with_args, self.effects, self._nodes(row))
 
     def _calls(self, row: Row, maker: CallMaker) -> list[Call]:
         if row.checkpoint is not None and row.checkpoint.source == "input" and not row.namespace:

@@ -136,7 +136,12 @@ def tokens(
     if not any(_may_tell(write.value) for write in rows.values()):
         return None, None
     maker = CallMaker(
-        0, lambda row: rows[row].value, before, lambda task: inside(task, task.name(nodes)), with_args=False
+        0,
+        lambda row: rows[row].value,
+        before,
+        lambda task: inside(task, task.name(nodes)),
+        with_args=False,
+        nodes=nodes,
     )
     calls = maker.of_results(tasks_of(rows), {})
     return used(calls, CallFacts.tokens_in), used(calls, CallFacts.tokens_out)

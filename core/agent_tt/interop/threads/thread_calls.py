@@ -282,7 +282,7 @@ class ThreadCalls:
                     yield from (inner[write] for write in of_task.results)
 
         seen = partial(self._seen, parent, before if with_args else None)
-        maker = CallMaker(step.number, rows.__getitem__, seen, inside, with_args, self._effects)
+        maker = CallMaker(step.number, rows.__getitem__, seen, inside, with_args, self._effects, nodes)
         lane = lane_of(parent.namespace)
         lanes = lanes_of(tasks, nodes, lane)
         if stopped is None:
