@@ -483,7 +483,8 @@ class Thread:
         mine = [part for row in self._early if isinstance(row, list) and row[:2] == key for part in row[2:3]]
         if mine:
             self._early = [row for row in self._early if not (isinstance(row, list) and row[:2] == key)]
-            self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early))
+            gone = () if self._early else (_EARLY.key,)
+            self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early) if self._early else {}, gone)
         return read_writes(mine)
 
     def writes(self, entry: Entry) -> list[Write]:
