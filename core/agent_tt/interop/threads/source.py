@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.interop.threads.thread_calls import ThreadCalls
 from agent_tt.protocols import counted
 from agent_tt.store.store import SqliteStore
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.interop.threads.thread_calls import ThreadCalls
     from agent_tt.model import Call, Run, Step
     from agent_tt.model.replays import Replay
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, ErrorGroup, Statistics
@@ -34,16 +35,35 @@ class StoreWithThreads(SqliteStore):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._thread_calls = ThreadCalls(self, super().steps)
+        self._known_threads: dict[int, bool] = {}
         self._thread_lock = threading.RLock()
+
+    @cached_property
+    def _thread_calls(self) -> ThreadCalls:
+        """What reads calls of threads; it is loaded where there is one."""
+        from agent_tt.interop.threads import thread_calls
+
+        return thread_calls.ThreadCalls(self, super().steps, self._is_thread)
+
+    def _is_thread(self, run: int) -> bool:
+        """Whether a run, by its row number, is one that a checkpointer writes."""
+        if run not in self._known_threads:
+            self._known_threads[run] = self.run_facts(run).langgraph_thread is not None
+        return self._known_threads[run]
+
+    def _has_thread(self, run: int) -> bool:
+        """Whether some of the steps of a run are those of a thread."""
+        return any(self._is_thread(stretch.run) for stretch in self.lineage.stretches(run))
 
     # ---------------------------------------------------------------- steps and calls
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
         """List steps start..stop-1 in order (stop None: to the end)."""
-        found = super().steps(run_id, start, stop)
+        found, run = super().steps(run_id, start, stop), self.lineage.number(run_id)
+        if not self._has_thread(run):
+            return found
         with self._thread_lock:
-            return self._thread_calls.steps(self.lineage.number(run_id), found)
+            return self._thread_calls.steps(run, found)
 
     def calls(self, run_id: str, step: int) -> list[Call]:
         """List the calls of one step in order of starting.
@@ -80,9 +100,11 @@ class StoreWithThreads(SqliteStore):
 
     def pending_state(self, run_id: str, step: int) -> Wire:
         """Read the state after `step` with what was written in it that no checkpoint has taken in yet."""
-        state = self.state(run_id, step)
+        state, run = self.state(run_id, step), self.lineage.number(run_id)
+        if step == 0 or not self._has_thread(run):
+            return state
         with self._thread_lock:
-            return self._thread_calls.pending_state(self.lineage.number(run_id), step, state)
+            return self._thread_calls.pending_state(run, step, state)
 
     def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
         """Find steps of first..last with a call that is as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
@@ -97,15 +119,15 @@ class StoreWithThreads(SqliteStore):
     def _told(self, run_id: str, step: int, *, with_args: bool = True) -> list[Call] | None:
         """The calls of a step of a thread; None of another one."""
         run = self.lineage.number(run_id)
+        if step == 0 or not self._has_thread(run):
+            return None
+        self.check_step(run_id, step)
         with self._thread_lock:
-            if step == 0 or not self._thread_calls.has(run):
-                return None
-            self.check_step(run_id, step)
             return self._thread_calls.calls(run, step, with_args=with_args)
 
     def _told_steps(self, run_id: str, start: int, stop: int | None) -> list[int]:
         """The steps with calls that nobody recorded."""
-        if not self._thread_calls.has(self.lineage.number(run_id)):
+        if not self._has_thread(self.lineage.number(run_id)):
             return []
         recorded = {step.number: step.calls for step in super().steps(run_id, start, stop)}
         return [step.number for step in self.steps(run_id, start, stop) if step.calls != recorded.get(step.number)]

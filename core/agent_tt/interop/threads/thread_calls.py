@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.config import ToolEffect
     from agent_tt.interop.langgraph.rows import WriteRow
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.interop.threads.entries import Entry
@@ -45,8 +46,11 @@ _LOOKS_KEPT: Final = 20_000
 _Found = TypeVar("_Found")
 
 
-class _Moved(Exception):
+class _Moved(StoreBusy):
     """A checkpoint does not lie any more where it did: the thread was pruned."""
+
+    def __init__(self) -> None:
+        super().__init__("the thread was pruned just now", hint="Ask again.")
 
 
 class _Look(NamedTuple):
@@ -64,31 +68,39 @@ class ThreadCalls:
     Args:
         store: the store.
         stored: gives steps of a run as they are stored: of the run of that id, from one number to before another.
+        is_thread: whether a run, by its row number, is one that a checkpointer writes.
     """
 
-    def __init__(self, store: SqliteStore, stored: Callable[[str, int, int | None], Sequence[Step]]) -> None:
+    def __init__(
+        self,
+        store: SqliteStore,
+        stored: Callable[[str, int, int | None], Sequence[Step]],
+        is_thread: Callable[[int], bool],
+    ) -> None:
         self._store = store
         self._stored = stored
-        self._effects = load().effects
+        self._is_thread = is_thread
+        self._said_effects: Mapping[str, ToolEffect] | None = None
         self._version = -1
         self._at_hand: dict[tuple[int, int], Step] = {}
         self._forget()
 
     def _forget(self) -> None:
-        self._threads: dict[int, bool] = {}
         self._runs: Kept[ThreadSteps] = Kept(_RUNS_KEPT)
         self._cursors: Kept[Cursor] = Kept(_RUNS_KEPT)
         self._put_together: Kept[ThreadValues] = Kept(_RUNS_KEPT)
+        self._recorded: Kept[list[Step]] = Kept(_RUNS_KEPT)
         self._looks: Kept[_Look] = Kept(_LOOKS_KEPT)
 
-    def has(self, run: int) -> bool:
-        """Whether some of the steps of a run, by its row number, are those of a thread."""
-        return any(self._is_thread(stretch.run) for stretch in self._store.lineage.stretches(run))
+    @property
+    def _effects(self) -> Mapping[str, ToolEffect]:
+        """What the settings say that tools do."""
+        if self._said_effects is None:
+            self._said_effects = load().effects
+        return self._said_effects
 
     def steps(self, run: int, steps: Sequence[Step]) -> list[Step]:
         """Steps of a run, with what their calls tell of them."""
-        if not self.has(run):
-            return list(steps)
         held = list(self._held(run, steps))
         self._at_hand = {(holder, step.number): step for holder, step in held if holder}
         try:
@@ -98,12 +110,11 @@ class ThreadCalls:
 
     def calls(self, run: int, step: int, *, with_args: bool = True) -> list[Call] | None:
         """The calls of a step of a run, the caller's own; None of a step whose calls are recorded."""
-        if not self.has(run):
-            return None
 
         def made() -> list[Call] | None:
-            ((holder, each),) = self._held(run, self._stored(self._store.run_id(run), step, step + 1))
-            return self._made(holder, each, with_args=with_args) if holder else None
+            for holder, each in self._held(run, self._stored(self._store.run_id(run), step, step + 1)):
+                return self._made(holder, each, with_args=with_args) if holder else None
+            return None
 
         return self._as_now(made)
 
@@ -117,14 +128,14 @@ class ThreadCalls:
         """
 
         def made() -> Wire:
-            ((holder, each),) = self._held(run, self._stored(self._store.run_id(run), step, step + 1))
-            if not holder:
-                return state
-            known, stopped = self._known(holder), stopped_at(each)
-            entry = known.found(*stopped) if stopped is not None else known.by_step.get(step)
-            return state if entry is None else self._values(holder, entry.namespace).whole(entry, state)
+            for holder, each in self._held(run, self._stored(self._store.run_id(run), step, step + 1)):
+                if holder:
+                    known, stopped = self._known(holder), stopped_at(each)
+                    entry = known.found(*stopped) if stopped is not None else self._entry(known, each)
+                    return state if entry is None else self._values(holder, entry.namespace).whole(entry, state)
+            return state
 
-        return self._as_now(made) if step and self.has(run) else state
+        return self._as_now(made)
 
     def _values(self, run: int, namespace: str) -> ThreadValues:
         """What puts values of a namespace together, in a run of a thread."""
@@ -151,6 +162,7 @@ class ThreadCalls:
         version = self._store.version()
         if version != self._version:
             self._version, self._cursors, self._put_together = version, Kept(_RUNS_KEPT), Kept(_RUNS_KEPT)
+            self._recorded = Kept(_RUNS_KEPT)
         try:
             return read()
         except _Moved:
@@ -166,11 +178,6 @@ class ThreadCalls:
             holder = next((each.run for each in stretches if each.last is None or step.number <= each.last), run)
             is_told = step.damaged is None and step.calls == 0 and is_of_thread(step)
             yield (holder if is_told and self._is_thread(holder) else 0), step
-
-    def _is_thread(self, run: int) -> bool:
-        if run not in self._threads:
-            self._threads[run] = self._store.run_facts(run).langgraph_thread is not None
-        return self._threads[run]
 
     def _known(self, run: int) -> ThreadSteps:
         """The checkpoints of a run of a thread, as they are now."""
@@ -227,7 +234,7 @@ class ThreadCalls:
             ]
         key = run, step.number, step.facts.checkpoint_id
         look = self._looks.peek(key)
-        if look is None or look.written != written:
+        if look is None or look.written != written or step.facts.recorded_in:  # the recording may be deleted
             calls = self._made(run, step, with_args=False)
             look = _Look(written, strongest(calls), decision(calls), len(calls))
             self._looks.put(key, look)
@@ -281,7 +288,7 @@ class ThreadCalls:
                 for of_task in tasks_of(inner):
                     yield from (inner[write] for write in of_task.results)
 
-        seen = partial(self._seen, parent, before if with_args else None)
+        seen = partial(self._seen, parent, before)
         maker = CallMaker(step.number, rows.__getitem__, seen, inside, with_args, self._effects, nodes)
         lane = lane_of(parent.namespace)
         lanes = lanes_of(tasks, nodes, lane)
@@ -307,7 +314,8 @@ class ThreadCalls:
         if run_id is None or not calls:
             return calls
         try:
-            beside = [each for each in self._store.steps(run_id) if each.calls and not _is_apart(each, before, step)]
+            steps = self._recorded.get(run_id, lambda: self._store.steps(run_id))
+            beside = [each for each in steps if each.calls and not _is_apart(each, before, step)]
             recorded = [call for each in beside for call in self._store.calls(run_id, each.number)]
         except RunNotFound:  # then they are nowhere else
             return calls
@@ -320,10 +328,10 @@ class ThreadCalls:
                 recorded.remove(same)
         return left
 
-    def _seen(self, entry: Entry, step: Step | None) -> Wire:
-        """The channels of a checkpoint, with its delta channels where its step is given."""
+    def _seen(self, entry: Entry, step: Step) -> Wire:
+        """The channels of a checkpoint, with its delta channels."""
         channels = dict(self._state(entry))
-        if step is not None and delta_channels(step):
+        if delta_channels(step):
             channels |= self._values(entry.run, entry.namespace).deltas(entry)
         return channels
 

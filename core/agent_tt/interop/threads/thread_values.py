@@ -88,7 +88,7 @@ class ThreadValues:
 def _row(entry: Entry, step: Step) -> CheckpointRow:
     facts = step.facts
     said = facts.checkpoint_metadata
-    metadata: dict[str, Wire] = {"source": facts.source or "loop"}
+    metadata: dict[str, Wire] = {StepFacts.source.key: facts.source or "loop"}
     if isinstance(said, dict) and _DELTA_COUNTS in said and envelope_type(said) is None:
         metadata[_DELTA_COUNTS] = said[_DELTA_COUNTS]
     flaw = step.damaged or ""
