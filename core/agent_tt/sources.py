@@ -174,10 +174,11 @@ def _head(path: Path) -> bytes:
 
 
 def _open_store(path: Path, *, read_only: bool) -> RunSource:
-    from agent_tt.store import open_store
+    from agent_tt.interop.threads.source import StoreWithThreads
+    from agent_tt.store.file.opening import open_database
     from agent_tt.store.spill.taking_in import take_in
 
-    source = open_store(path, read_only=read_only)
+    source = StoreWithThreads(open_database(path, read_only=read_only))
     if not read_only:
         take_in(path)
     return _marked(source) if read_only else source

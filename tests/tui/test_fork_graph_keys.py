@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.tui.base_screens import screen_text
-from tests.tui.graph_thread import GRAPH_FILE, desk_thread
+from tests.tui.graph_thread import ASKING_FILE, GRAPH_FILE, asking_thread, desk_thread
 from tests.tui.waiting import until
 from textual.widgets import Input
 
@@ -21,6 +21,7 @@ from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.widgets.dialogs.edit_form import EditArea
+from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,3 +85,44 @@ async def test_a_thread_is_edited_forked_with_the_graph_that_is_asked_for_and_co
     assert file.read_bytes() == before
     _, parent, names = fork_in(own)
     assert (parent, names[-1], "maps" in names) == ("checkpoints/desk", "tides", False)
+
+
+async def test_a_question_of_a_thread_is_answered_by_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own.db"
+    monkeypatch.setenv("AGENT_TT_STORE", str(own))
+    file = asking_thread(tmp_path)
+    before = file.read_bytes()
+    with closing(marked(open_source(file))) as source:
+        run = source.run("desk")
+        assert run.standing == "in ask"
+        last = next(step.number for step in reversed(source.steps(run.id)) if step.facts.checkpoint_id is not None)
+        app = AgentTT(lambda: DebuggerScreen(source, run, last), look=Look())
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: "interrupted  in ask" in "\n".join(screen_text(app)))
+            await pilot.press("f")
+            await until(pilot, lambda: isinstance(app.screen, PromptDialog))
+            await pilot.press("escape")
+            await until(pilot, lambda: "with the key a: module:graph" in "\n".join(screen_text(app)))
+            assert "--agent" not in "\n".join(screen_text(app))
+            await pilot.press("a")
+            await until(pilot, lambda: isinstance(app.screen, PromptDialog))
+            app.screen.query_one(Input).value = f"{ASKING_FILE}:builder"
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen.plan is not None)
+            app.screen.query_one(ForkTable).go_to("resume")
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, PromptDialog))
+            app.screen.query_one(Input).value = "yes"
+            await pilot.press("enter")
+            await until(
+                pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen.setup.texts.get("resume") == "yes"
+            )
+            await app.workers.wait_for_complete()
+            await pilot.press("F")
+            await until(pilot, lambda: isinstance(app.screen, CompareScreen))
+            await until(pilot, lambda: own.exists() and fork_in(own)[0].status == "succeeded")
+    assert file.read_bytes() == before
+    with closing(open_source(own)) as source:
+        fork = source.runs()[0]
+        assert source.value(fork.id, fork.steps, ("answer",)) == "yes"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +33,7 @@ __all__ = [
     "graph_terms",
     "is_copied_first",
     "plan_graph",
+    "told_graph",
 ]
 
 AS_NODE = "as_node"
@@ -57,6 +60,23 @@ def graph_terms(terms: Terms) -> Terms:
             hint="leave out --executor, and name the graph with --agent module:graph",
         )
     return replace(terms, executor=GRAPH)
+
+
+def told_graph(*, as_node: str | None = None, answer: str | None = None, as_before: bool = False) -> tuple[str, ...]:
+    """What a graph is told, as overrides.
+
+    Args:
+        as_node: the node that an edit counts as.
+        answer: the answer to its question, in JSON or as a text.
+        as_before: whether it is answered as it was then.
+    """
+    said = [] if as_node is None else [f"as_node={json.dumps(as_node)}"]
+    if answer is not None:
+        value: object = answer
+        with suppress(ValueError):
+            value = json.loads(answer)
+        said.append(f"resume={json.dumps(value)}")
+    return (*said, "reuse_answers=true") if as_before else tuple(said)
 
 
 def plan_graph(run: Run, agent: str | None) -> tuple[CodePlan, tuple[str, ...]]:

@@ -49,7 +49,7 @@ def plan_golden(
         raise UsageError(f"{run.name} still runs", hint="Keep it when it is over.")
     if run.facts.langgraph_thread is not None:
         raise UsageError(
-            f"{run.name} is a thread of LangGraph: its checkpoints were recorded, and no call that could be answered",
+            f"{run.name} is a thread of LangGraph: its calls are told by messages, none was recorded to be answered",
             hint=f"Keep a fork of it: `agent-tt fork {shlex.quote(run.name)} --at 1 --agent module:graph` has calls.",
         )
     if siblings := siblings_of(source, run):

@@ -36,8 +36,14 @@ class Kept(Generic[Value]):
             self._values.move_to_end(key)
             return self._values[key]
         value = make()
+        self.put(key, value)
+        return value
+
+    def put(self, key: Hashable, value: Value) -> None:
+        """Keep a value for `key`, in the place of another one."""
+        if key in self._values:
+            self._left += self._weigh(self._values.pop(key))
         self._values[key] = value
         self._left -= self._weigh(value)
         while self._left < 0 and self._values:
             self._left += self._weigh(self._values.popitem(last=False)[1])
-        return value

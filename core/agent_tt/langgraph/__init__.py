@@ -10,8 +10,7 @@ agent-tt imports it.
 | `threads` | the threads of a store, one at a time, and the checkpoints of all in order |
 | `thread` | where the checkpoints of one lie; adding, reading and taking them away |
 | `reading` | reading them one after another |
-| `entries` | where a checkpoint lies, and what is stored of it |
-| `writes` | what tasks wrote, and where it is found in the next state |
+| `stops` | tasks that a question or an error ended, each with a step |
 | `messages` | messages that are looked at, and made, many together |
 | `memory` | what is remembered as long as there is room |
 | `values` | values as LangGraph's serializer writes them, as wire values and back |
@@ -21,13 +20,15 @@ agent-tt imports it.
 | `forked` | going on with a graph from a checkpoint, in the process of a fork |
 | `thread_reading` | the checkpoints of a thread of a LangGraph database, as they are kept here |
 | `importing` | copying threads of a LangGraph database |
-| `shown` | what people see: a state without LangGraph's own channels, names of steps, tokens |
+
+How a thread lies in a store, and how it is read without LangGraph, is in `agent_tt.interop.threads`.
 
 **What lies where.** A thread is a run whose id is made of the thread's, so that two processes that begin it at once
 meet. A checkpoint is a step with the state after it; the step's facts hold its id, its parent's, its metadata, and
 what tasks wrote on top of it. A checkpoint that does not go on from the last one of a run begins a branch: a fork of
-that run, as the reader of LangGraph's own files shows it. Each namespace of a subgraph has a state history of its
-own, in the run of the checkpoint that it ran from.
+that run, as the reader of LangGraph's own files shows it. A task that a question or an error ended has a step too,
+without a checkpoint. Each namespace of a subgraph has a state history of its own, in the run of the checkpoint that it
+ran from.
 
 **Stored once.** A state history holds changes, so a message is stored where it first appeared. What a task wrote is
 kept whole until the next checkpoint is there; then only where it lies in that state, and what differs. A state has

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.interop.langgraph.database import Database
     from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
-    from agent_tt.langgraph.entries import Entry, Saved
+    from agent_tt.interop.threads.entries import Entry, Saved
     from agent_tt.langgraph.thread import Thread
 
 __all__ = ["import_threads"]

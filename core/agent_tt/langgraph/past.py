@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agent_tt.errors import Damaged
-from agent_tt.langgraph import shown
-from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of
+from agent_tt.interop.threads import shown
+from agent_tt.interop.threads.entries import Chain, Entry, Saved, facts_of
+from agent_tt.interop.threads.writes import kept_writes, merged, read_writes
 from agent_tt.langgraph.saver import Checkpointer
 from agent_tt.langgraph.values import Values
-from agent_tt.langgraph.writes import kept_writes, merged, read_writes
 from agent_tt.model.facts import StepFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.writes import Write
+    from agent_tt.interop.threads.writes import Write
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
 
@@ -212,6 +212,9 @@ class ForkSaver(Checkpointer):
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _recorded_in(self) -> None:
+        """Its checkpoints are in the run that is recorded."""
 
     def value_of(self, wire: Wire) -> object:
         """The value that is stored as `wire`."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import orjson
 
 from agent_tt.errors import Damaged
-from agent_tt.langgraph import shown
-from agent_tt.langgraph.entries import Saved
+from agent_tt.interop.threads import shown
+from agent_tt.interop.threads.entries import Saved
 from agent_tt.langgraph.memory import Memory
 from agent_tt.model.facts import StepFacts
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.entries import Entry
-    from agent_tt.langgraph.writes import Write
+    from agent_tt.interop.threads.entries import Entry
+    from agent_tt.interop.threads.writes import Write
     from agent_tt.protocols.derived import StateCursor
     from agent_tt.store.threads import ThreadStore
 

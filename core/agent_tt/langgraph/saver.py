@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import weakref
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
@@ -16,14 +17,15 @@ from langgraph.checkpoint.base import (
 )
 
 from agent_tt.codec.collector import collector_paused
-from agent_tt.errors import Damaged
-from agent_tt.langgraph import shown
+from agent_tt.errors import Damaged, UsageError
+from agent_tt.interop.threads import shown
+from agent_tt.interop.threads.entries import FACTS, USUAL, saved_checkpoint
+from agent_tt.interop.threads.writes import Write
 from agent_tt.langgraph.asynchronous import AsyncMethods
-from agent_tt.langgraph.entries import FACTS, USUAL, saved_checkpoint
 from agent_tt.langgraph.threads import KEPT, Threads
 from agent_tt.langgraph.values import Values
-from agent_tt.langgraph.writes import Write
 from agent_tt.model.facts import StepFacts
+from agent_tt.recording.scope import here
 from agent_tt.store.file.locate import writable_store_path
 from agent_tt.store.threads import open_threads
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.entries import Entry, Saved
+    from agent_tt.interop.threads.entries import Entry, Saved
     from agent_tt.langgraph.reading import Reader
     from agent_tt.langgraph.thread import Thread
     from agent_tt.store.file.connection import Durability
@@ -236,6 +238,9 @@ class Checkpointer(AsyncMethods):
         said = cast("Mapping[str, object]", get_checkpoint_metadata(config, metadata))
         parent = names.get("checkpoint_id")
         saved = saved_checkpoint(namespace, parent, cast("Mapping[str, object]", checkpoint), said, self._kept)
+        recorded_in = self._recorded_in()
+        if recorded_in is not None:
+            saved.extra[StepFacts.recorded_in.key] = recorded_in
         self._threads.write(str(names["thread_id"]), lambda thread: thread.put(saved), checkpoint=saved.id)
         return _config(names["thread_id"], namespace, checkpoint["id"])
 
@@ -337,6 +342,15 @@ class Checkpointer(AsyncMethods):
             number, _, fraction = current.partition(".")
             return f"{int(number) + 1:0{len(number)}}" + (f".{fraction}" if fraction else "")
         return 1 if current is None else int(current) + 1
+
+    def _recorded_in(self) -> str | None:
+        """The id of the run that records whoever saves a checkpoint now, in the same file; None outside any."""
+        scope = here()
+        if scope is None or scope.recording.file is None or scope.recording.file != self.path:
+            return None
+        with suppress(UsageError):  # it has not begun
+            return scope.recording.id
+        return None
 
     def _kept(self, value: object) -> tuple[Wire, object]:
         """What is stored of a value, and the value unpacked."""

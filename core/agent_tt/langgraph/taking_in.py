@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.interop.langgraph.database import Database, Document
     from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
-    from agent_tt.langgraph.entries import Saved
+    from agent_tt.interop.threads.entries import Saved
     from agent_tt.protocols import Store
 
 __all__ = ["take_in_run", "take_in_thread"]

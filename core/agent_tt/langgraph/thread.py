@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from agent_tt.errors import Damaged
-from agent_tt.langgraph import shown
-from agent_tt.langgraph.entries import Chain, Entry, Saved, facts_of, track_of
+from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL
+from agent_tt.interop.langgraph.runs import standing
+from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
+from agent_tt.interop.threads import shown
+from agent_tt.interop.threads.entries import Chain, Entry, Saved, facts_of, track_of
+from agent_tt.interop.threads.thread_steps import is_inside
+from agent_tt.interop.threads.writes import Write, grown, in_order, kept_writes, merged, read_writes, rows_of, shortened
+from agent_tt.langgraph.stops import Stops, outcome_of
 from agent_tt.langgraph.reading import Reader, Remembered
 from agent_tt.langgraph.values import compared
-from agent_tt.langgraph.writes import Write, grown, in_order, kept_writes, merged, read_writes, shortened
 from agent_tt.model import NewRun
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.protocols.references import id_of
@@ -21,15 +26,18 @@ from agent_tt.store.liveness import as_if, now_us
 from agent_tt.store.threads import ThreadStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import RunStatus
+    from agent_tt.interop.langgraph.tasks import Task
+    from agent_tt.model import ErrorInfo, RunStatus
+    from agent_tt.protocols.derived import StateCursor
     from agent_tt.store.threads import ThreadStore, ThreadWriter
 
 __all__ = ["Thread"]
 
 _EARLY: Final = RunFacts.langgraph_early_writes
+_STANDING: Final = (RunFacts.asks_in.key, RunFacts.stopped_before.key)
 
 
 @dataclass(slots=True)
@@ -41,6 +49,7 @@ class _Run:
     chain: Chain = field(default_factory=Chain)
     writer: ThreadWriter | None = None
     status: RunStatus | None = None
+    error: ErrorInfo | None = None
 
 
 class Thread:
@@ -72,6 +81,8 @@ class Thread:
         self.read = Remembered()
         self._early: list[Wire] = []
         self._unreadable: list[tuple[int, int]] = []
+        self._stops = Stops()
+        self._stopping: list[Entry] = []
         self.entries: dict[str, dict[str, Entry]] = {}
 
     # ---------------------------------------------------------------- knowing
@@ -99,6 +110,7 @@ class Thread:
                 if step.damaged is not None:
                     self._unreadable.append((number, step.number))
                 entry = run.chain.follow(step, number)
+                self._stops.follow(step, number)
                 if entry is not None:
                     self._add(entry)
         self._version = version
@@ -204,6 +216,7 @@ class Thread:
         """Add a checkpoint, or put it in the place of the one of its id; one transaction."""
         with self.whole():
             self._put(saved)
+            self._note_stops()
 
     def _put(self, saved: Saved) -> None:
         replaced = self.find(saved.namespace, saved.id)
@@ -212,20 +225,25 @@ class Thread:
         run, parent = self._place(saved)
         facts = dict(saved.extra)
         StepFacts.writes.put(facts, kept_writes(writes))
+        if parent is not None and parent in self._stopping:
+            self._note_stopped(parent, self.writes(parent))
         before = self.facts_of(parent) if parent is not None else {}
         written = self.writes(parent) if parent is not None else []
-        used = self._own_writes(written)
         source = facts.get(StepFacts.source.key)
         chain, stamp = self._runs[run].chain, StepFacts(facts).checkpoint_ts
         ended_us = max(shown.time_us(stamp) or 0, 0) or now_us()
         stored = chain.stored(facts, saved.namespace, self._runs[run].seen + 1, ended_us)
-        read, wrote = shown.tokens(used) if source == "loop" else (None, None)
+        read, wrote = self._used(parent, written) if parent is not None and source == "loop" else (None, None)
+        recorded_in = StepFacts(facts).recorded_in
+        since_us = shown.time_us(StepFacts(before).checkpoint_ts)
+        if read is not None and recorded_in and self._store.asked_models(recorded_in, since_us or 0, ended_us):
+            read = wrote = None  # they are counted there
         step = ThreadStep(
-            name=shown.step_name(source, StepFacts(before).next),
+            name=shown.step_name(source, _ran(StepFacts(before).next, written)),
             track=track_of(saved.namespace),
             extra=stored,
-            agent=saved.namespace.rpartition("|")[2].partition(":")[0] or None,
-            started_us=(shown.time_us(StepFacts(before).checkpoint_ts) if source == "loop" else None) or ended_us,
+            agent=shown.agent_of(saved.namespace),
+            started_us=(since_us if source == "loop" else None) or ended_us,
             ended_us=ended_us,
             tokens_in=read,
             tokens_out=wrote,
@@ -242,6 +260,8 @@ class Thread:
         self._runs[run].seen = number
         self._facts[run, number], self._stored[run, number] = facts, stored
         self._written[run, number] = writes
+        if any(write.number < 0 for write in writes):
+            self._stopping.append(entry)
         if not saved.namespace:
             self._stand(entry, is_known=shown.tells_next(saved.state))
 
@@ -259,8 +279,37 @@ class Thread:
             if after != before:
                 self._change_writes(entry, after)
                 self._count_again(entry)
+            if any(write.number < 0 for write in writes):
+                self._note_stopped(entry, after, {write.channel for write in writes})
             if not namespace and self._is_last(entry):
-                self._stand(entry)
+                self._stand(entry, brought={write.channel for write in writes})
+
+    def _note_stops(self) -> None:
+        """Give a step to each task that stopped on the way from a checkpoint that was stored with what tasks wrote."""
+        for entry in self._stopping:
+            self._note_stopped(entry, self.writes(entry))
+        self._stopping.clear()
+
+    def _note_stopped(self, entry: Entry, writes: Sequence[Write], brought: Collection[str] = ()) -> None:
+        """Write down which tasks stopped that ran from the last checkpoint of its namespace; see `Stops.new`."""
+        facts = StepFacts(self.facts_of(entry))
+        for stop, step in self._stops.new(entry, facts, writes, brought, self._inside) if self._is_last(entry) else ():
+            known = self._stops.known(entry, stop.task)
+            run, number = (entry.run, None) if known is None or known.run is None else (known.run, known.step)
+            if number is None:
+                self._write_changed()
+                self._runs[run].seen = number = self._writer(run).add_stopped(step)
+            else:
+                self._writer(run).change_end(number, stop.status, stop.error)
+            self._has_written = True
+            self._stops.note(entry, replace(stop, run=run, step=number))
+
+    def _inside(self, entry: Entry, task: Task, node: str) -> Iterator[Entry]:
+        """The checkpoints of the subgraphs that a task ran from a checkpoint."""
+        for namespace, entries in self.entries.items():
+            for inner in entries.values() if is_inside(namespace, entry.namespace, task.id, node) else ():
+                if StepFacts(self.facts_of(inner)).host_checkpoint_ids.get(entry.namespace) == entry.id:
+                    yield inner
 
     def _count_again(self, entry: Entry) -> None:
         """Count tokens of writes that came after the checkpoint that they led to, as LangGraph's threads may do."""
@@ -270,16 +319,22 @@ class Thread:
             return
         for after in self.entries[entry.namespace].values() if not self._is_last(entry) else ():
             if after.parent == entry.id and after.run == entry.run and self._is_made(after):
-                self._writer(after.run).change_tokens(after.step, *shown.tokens(self._own_writes(given)))
+                self._writer(after.run).change_tokens(after.step, *self._used(entry, given))
+
+    def _used(self, entry: Entry, writes: Sequence[Write]) -> tuple[int | None, int | None]:
+        """The tokens that the models used which ran from a checkpoint, by what tasks wrote, every value given."""
+
+        def inside(task: Task, node: str) -> Iterator[Wire]:
+            for inner in self._inside(entry, task, node):
+                yield from (write.value for write in self.reader()(inner).writes if write.number >= 0)
+
+        nodes = Nodes(tuple(map(str, StepFacts(self.facts_of(entry)).next)))
+        rows = rows_of(writes, entry.namespace, entry.id)
+        return shown.tokens(rows, nodes, lambda: shown.joined(self.reader()(entry).state)[0], inside)
 
     def _is_made(self, entry: Entry) -> bool:
         """Whether tasks of the graph made a checkpoint."""
         return StepFacts(self.facts_of(entry)).source == "loop"
-
-    def _own_writes(self, writes: Sequence[Write]) -> list[Write]:
-        """Those of tasks that ran no subgraph: what its models used is counted there."""
-        ran = {namespace.rpartition(":")[2] for namespace in self.entries if namespace}
-        return [write for write in writes if write.task not in ran]
 
     def rewrite(self, kept: Callable[[Entry], bool]) -> None:
         """Keep some of the checkpoints, and take the others away; one transaction."""
@@ -289,6 +344,7 @@ class Thread:
                 self._remove()
                 for saved in left:
                     self._put(saved)
+                self._note_stops()
 
     def everything(self) -> Iterator[tuple[Entry, Saved]]:
         """All checkpoints, in the order in which they were stored, each its own."""
@@ -313,10 +369,11 @@ class Thread:
                 at_us = shown.time_us(StepFacts(saved.extra).checkpoint_ts) or at_us
                 with as_if(at_us, None) if at_us is not None else nullcontext():
                     self._put(saved)
-            if are_over:
-                with as_if(at_us, None) if at_us is not None else nullcontext():
+            with as_if(at_us, None) if at_us is not None else nullcontext():
+                self._note_stops()
+                if are_over:
                     self.interrupt()
-                self._are_over = False
+            self._are_over = False
 
     def remove(self) -> None:
         """Take the thread away."""
@@ -329,9 +386,13 @@ class Thread:
 
     def interrupt(self) -> None:
         """Say that no node runs any more in this process."""
-        for run in self._runs.values():
+        for number, run in self._runs.items():
             if run.status == "running" and run.writer is not None:
-                run.writer.set_status("interrupted")
+                rows = self._rows.get((number, ""))
+                following = StepFacts(self.facts_of(rows[-1])).next if rows else ()
+                with self._store.database.as_one():
+                    run.writer.set_status("interrupted")
+                    self._say_standing(run, standing((), tuple(map(str, following))))
                 run.status = "interrupted"
 
     # ---------------------------------------------------------------- parts of it
@@ -410,7 +471,8 @@ class Thread:
         mine = [part for row in self._early if isinstance(row, list) and row[:2] == key for part in row[2:3]]
         if mine:
             self._early = [row for row in self._early if not (isinstance(row, list) and row[:2] == key)]
-            self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early))
+            gone = () if self._early else (_EARLY.key,)
+            self._store.set_thread_facts(self.run_id, _EARLY.entry(self._early) if self._early else {}, gone)
         return read_writes(mine)
 
     def writes(self, entry: Entry) -> list[Write]:
@@ -433,14 +495,39 @@ class Thread:
         where = f"step {entry.step} of run {self._runs[entry.run].id}"
         return Damaged(f"thread {self.id!r}, checkpoint {entry.id} ({where}): {error.message}", hint=error.hint)
 
-    def _stand(self, entry: Entry, *, is_known: bool = True) -> None:
-        """Write down how the thread stands after a checkpoint, what was written on top of it, and what comes next."""
-        facts = StepFacts(self.facts_of(entry))
-        status = shown.run_status(self.writes(entry), facts.next)
+    def _stand(self, entry: Entry, *, is_known: bool = True, brought: Collection[str] = ()) -> None:
+        """Write down how the thread stands after a checkpoint, what was written on top of it, and what comes next.
+
+        Args:
+            entry: the checkpoint.
+            is_known: whether what comes next is.
+            brought: the channels of what was written just now.
+        """
+        facts, run = StepFacts(self.facts_of(entry)), self._runs[entry.run]
+        status, error, stands = outcome_of(
+            entry, facts, self.writes(entry), brought, was_running=run.status == "running"
+        )
         if status == "succeeded" and not is_known:
             status = "unknown"
-        run = self._runs[entry.run]
-        if run.status != status:
+        if run.status != status or run.error != error:
             if not (status == "running" and self._are_over):  # a later one changes that, or `take_in`
-                self._writer(entry.run).set_status(status)
-            run.status = status
+                self._writer(entry.run).set_status(status, error)
+                self._say_standing(run, stands if status == "interrupted" else {})
+            run.status, run.error = status, error
+
+    def _say_standing(self, run: _Run, facts: dict[str, Wire]) -> None:
+        """Write down where a thread stands that is interrupted; nothing of another one."""
+        known = {key: value for key, value in self._store.thread_facts(run.id).items() if key in _STANDING}
+        if known != facts:
+            self._store.set_thread_facts(run.id, facts, [key for key in _STANDING if key not in facts])
+
+
+def _ran(following: Sequence[Wire], writes: Sequence[Write]) -> Sequence[Wire]:
+    """The nodes that ran: those that were to; a functional workflow's name only what it wrote tells."""
+    if list(following) == [INPUT_CHANNEL]:
+        return [task.node for task in tasks_of(rows_of(writes, "", "")) if task.node] or following
+    return following
+
+
+def _by_name(state: Wire) -> dict[str, Wire]:
+    return state if isinstance(state, dict) else {}

@@ -13,9 +13,9 @@ from agent_tt.errors import Damaged
 from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.interop.langgraph.decode import Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import to_wire
-from agent_tt.langgraph.entries import saved_checkpoint
+from agent_tt.interop.threads.entries import saved_checkpoint
+from agent_tt.interop.threads.writes import Write
 from agent_tt.langgraph.values import Values, packed
-from agent_tt.langgraph.writes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.database import Database, Document
     from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows, WriteRow
-    from agent_tt.langgraph.entries import Saved
+    from agent_tt.interop.threads.entries import Saved
 
 __all__ = ["ThreadReader"]
 

@@ -14,7 +14,7 @@ from agent_tt.model.facts import RunFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agent_tt.langgraph.entries import Entry
+    from agent_tt.interop.threads.entries import Entry
     from agent_tt.store.threads import ThreadStore
 
 __all__ = ["KEPT", "Threads"]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model.kinds import EditTarget, RunStatus, WayBackIn
 
 __all__ = ["AgentCode", "Edit", "ErrorInfo", "ModelConfig", "Run"]
+
+_SHOWN_NODES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,17 @@ class Run:
         return self.code.entry
 
     @property
+    def standing(self) -> str | None:
+        """Where an interrupted thread of LangGraph stands: `in ask`, which asked a person, else `before pay`.
+
+        None of another run, and where that is not known.
+        """
+        if self.status != "interrupted":
+            return None
+        asks, following = self.facts.asks_in, self.facts.stopped_before
+        return f"in {_few(asks)}" if asks else f"before {_few(following)}" if following else None
+
+    @property
     def incomplete(self) -> str | None:
         """Why it was not recorded to its end, `recording stopped at step 3: …`, or what is left out; else None."""
         if self.facts.parts_left_out:
@@ -157,6 +170,12 @@ class Run:
         if step is None or reason is None:
             return None
         return f"recording stopped {f'at step {step}' if step else 'before its first step'}: {reason}"
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, each once."""
+    each = list(dict.fromkeys(names))
+    return ", ".join(each[:_SHOWN_NODES]) + (", …" if len(each) > _SHOWN_NODES else "")
 
 
 @dataclass(frozen=True, slots=True)

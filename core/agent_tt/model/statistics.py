@@ -146,6 +146,20 @@ class CallGroup:
     total_us: int | None = None
     longest_us: int | None = None
 
+    def plus(self, other: CallGroup) -> CallGroup:
+        """Count those of another group too, which are of other runs."""
+        took = [us for us in (self.total_us, other.total_us) if us is not None]
+        longest = [us for us in (self.longest_us, other.longest_us) if us is not None]
+        return CallGroup(
+            self.name,
+            self.calls + other.calls,
+            self.errors + other.errors,
+            self.runs + other.runs,
+            self.usage + other.usage,
+            sum(took) if took else None,
+            max(longest, default=None),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class NotableStep:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import RunNotFound
 from agent_tt.history.log.cursor import TrackCursor
 from agent_tt.history.log.index import PathIndex
 from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
 from agent_tt.model import Problem
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
-from agent_tt.store.rows import deliveries, ids, outputs, replays, sweeps
+from agent_tt.store.rows import columns, deliveries, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage, Position
 from agent_tt.store.rows.questions import open_questions
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Label, Note, Output, Replay, Run, Step, Sweep
+    from agent_tt.model.facts import RunFacts
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
     from agent_tt.store.file.connection import Database
@@ -111,6 +114,21 @@ class StoreReader(RunSource):
             RunNotFound: nothing, or several, fit.
         """
         return self._runs.one(ids.resolve(self.database, ref))
+
+    def run_id(self, run: int) -> str:
+        """The id of a run by its row number.
+
+        Raises:
+            RunNotFound: it was deleted.
+        """
+        for (run_id,) in self.database.query("SELECT id FROM runs WHERE run = ?", (run,)):
+            return str(run_id)
+        raise RunNotFound("the run was deleted meanwhile", hint="`agent-tt runs` lists what there is.")
+
+    def run_facts(self, run: int) -> RunFacts:
+        """The metadata of a run by its row number; empty where it was deleted."""
+        rows = self.database.query("SELECT meta FROM runs WHERE run = ?", (run,))
+        return RunMeta.metadata.of(columns.mapping_from_text(rows[0][0] if rows else None))
 
     def step_number(self, run: Run, ref: str) -> int:
         """Find the step that `ref` names: a number (0: the input), `~1` (last but one), `@error` (the first failed).

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.change_detector import Admit
     from agent_tt.model import Call, ErrorInfo, NewRun, RunStatus, StepStatus
     from agent_tt.store.file.connection import Durability
+    from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["ThreadStep", "ThreadStore", "ThreadWriter", "open_threads"]
@@ -112,10 +113,7 @@ class ThreadWriter(SqliteRunWriter):
                     writer = self._track(step.track)
                 checkpoint = writer.compare(state)
                 writer.store(tx, checkpoint)
-                if self._last is None:
-                    ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
-                    self._last = self._first_step - 1 if last is None else int(last)
-                number = self._last + 1
+                number = self._next_number(tx)
                 facts: dict[str, Wire] = {
                     StepMeta.calls.key: len(step.calls) or None,
                     StepMeta.decision.key: step.decision,
@@ -135,6 +133,35 @@ class ThreadWriter(SqliteRunWriter):
             self._last = number
             self._known_ends |= {step.track}
         return number
+
+    def add_stopped(self, step: ThreadStep) -> int:
+        """Commit a step that ended without a state of its own; give its number."""
+        with self._database.transaction() as tx:
+            number = self._next_number(tx)
+            facts: dict[str, Wire] = {StepMeta.extra.key: dict(step.extra)}
+            row: tuple[SqlValue, ...] = (
+                *(self._run, number, step.parent, step.kind, step.name, step.agent, step.lane, step.status),
+                *(step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd),
+                *(
+                    columns.error_to_text(step.error),
+                    self._track(step.track).track,
+                    None,
+                    columns.mapping_to_text(facts),
+                ),
+            )
+            self._row, _ = STEPS.write(tx, row)
+            self._last = number
+        return number
+
+    def change_end(self, number: int, status: StepStatus, error: ErrorInfo | None) -> None:
+        """Commit another end of a step, and that it was now."""
+        self._change(number, {"status": status, "error": columns.error_to_text(error), "ended_us": now_us()})
+
+    def _next_number(self, tx: Transaction) -> int:
+        if self._last is None:
+            ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
+            self._last = self._first_step - 1 if last is None else int(last)
+        return self._last + 1
 
     def forget(self, track: str) -> None:
         """Read the end of a state history from the file before it is used again."""
@@ -157,10 +184,14 @@ class ThreadWriter(SqliteRunWriter):
             else:
                 STEPS.update(tx, (self._run, number), changes)
 
-    def set_status(self, status: RunStatus) -> None:
-        """Commit how the thread stands; a running one is this process's."""
+    def set_status(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Commit how the thread stands, with the error that ended it; a running one is this process's."""
         running = status == "running"
-        changes: dict[str, SqlValue] = {"status": status, "ended_us": None if running else now_us()}
+        changes: dict[str, SqlValue] = {
+            "status": status,
+            "ended_us": None if running else now_us(),
+            "error": columns.error_to_text(error),
+        }
         if running:
             changes |= {"owner": current_owner().to_json(), "beat_us": now_us()}
         with self._database.transaction() as tx:
@@ -197,6 +228,14 @@ class ThreadStore(SqliteStore):
             for number in numbers
             for (run_id,) in self.database.query("SELECT id FROM runs WHERE run = ?", (number,))
         }
+
+    def asked_models(self, run_id: str, since_us: int, until_us: int) -> bool:
+        """Whether a recorded run asked a model in a time."""
+        statement = (
+            "SELECT 1 FROM calls c JOIN runs r ON r.run = c.run"
+            " WHERE r.id = ? AND c.kind = 'llm' AND c.started_us BETWEEN ? AND ? LIMIT 1"
+        )
+        return bool(self.database.query(statement, (run_id, since_us, until_us)))
 
     def all_run_facts(self) -> list[Mapping[str, Wire]]:
         """The metadata of all runs that were not forked from another, in the order in which they were made."""

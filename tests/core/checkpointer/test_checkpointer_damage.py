@@ -14,8 +14,8 @@ from langgraph.checkpoint.base import empty_checkpoint
 
 from agent_tt.errors import Damaged
 from agent_tt.history.payloads.payload import pack
+from agent_tt.interop.threads.writes import kept_writes, read_writes
 from agent_tt.langgraph import Checkpointer
-from agent_tt.langgraph.writes import kept_writes, read_writes
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:

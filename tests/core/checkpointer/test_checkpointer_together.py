@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent_tt.interop.threads.entries import Saved
+from agent_tt.interop.threads.writes import Write
 from agent_tt.langgraph import threads as module
-from agent_tt.langgraph.entries import Saved
 from agent_tt.langgraph.threads import Threads
-from agent_tt.langgraph.writes import Write
 from agent_tt.store.threads import open_threads
 
 if TYPE_CHECKING:

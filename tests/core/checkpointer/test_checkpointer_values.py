@@ -106,7 +106,9 @@ def _kind(value: object) -> str:
 def test_a_value_comes_back_byte_for_byte_and_can_be_read(value: object):
     wire, wrote, given_back = came_back(value)
     assert given_back == wrote or isinstance(value, set | frozenset | Data)
-    assert repr(SERDE.loads_typed(given_back)) == repr(SERDE.loads_typed(wrote)) or given_back == wrote
+    one, other = SERDE.loads_typed(given_back), SERDE.loads_typed(wrote)
+    is_same = one == other if isinstance(value, set | frozenset | Data) else repr(one) == repr(other)
+    assert is_same or given_back == wrote  # a set shows its items in any order
     assert envelope_type(wire) != "opaque"
 
 

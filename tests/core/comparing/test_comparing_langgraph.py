@@ -9,6 +9,8 @@ from langgraph.graph import START, StateGraph
 from tests.core.interop import graphs
 
 import agent_tt
+from agent_tt.comparing.runs.comparison import compare_runs
+from agent_tt.langgraph import Checkpointer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,3 +88,14 @@ def test_an_edit_of_the_state_stands_alone_and_the_nodes_that_follow_beside_each
         assert names[fork.id][edit.a or edit.b or 0] == "update"
         assert {names[one][parted.a or 0], names[other][parted.b or 0]} == {"left", "right"}
         assert (found.diverged_at, found.because) == (edit.a or edit.b, told)
+
+
+def test_one_graph_kept_by_both_savers_shows_no_difference(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours.db", tmp_path / "theirs.db"
+    with Checkpointer(ours) as checkpointer:
+        graphs.react(checkpointer)
+    with graphs.saver(theirs) as checkpointer:
+        graphs.react(checkpointer)
+    with closing(agent_tt.open_source(ours)) as one, closing(agent_tt.open_source(theirs)) as other:
+        found = compare_runs(one, one.run("t"), other, other.run("t"))
+        assert (found.diverged_at, len(found.rows)) == (None, 5)

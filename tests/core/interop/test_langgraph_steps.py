@@ -170,7 +170,7 @@ def test_where_a_model_only_thought_its_thoughts_are_its_decision() -> None:
 def test_tools_of_unknown_effect_count_as_writing_and_tasks_of_a_workflow_for_nothing(opened: Opener) -> None:
     source = opened("react")
     assert source.steps("t")[3].kind == "write"
-    assert [call.effect for call in source.calls("t", 4)] == [None, None]
+    assert [call.effect for call in source.calls("t", 4)] == ["write", "write"]
     assert opened("functional_resumed").steps("t")[1].kind is None
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_ANSWERS: Final = 12
 
+_STANDING_COLUMNS: Final = 40
 _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
     "running": "running",
     "succeeded": "well",
@@ -41,6 +42,14 @@ _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
 def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
     """`✓ succeeded`."""
     return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
+
+
+def ended_cell(run: Run, terminal: Terminal) -> Cell:
+    """`✓ succeeded`, or where a thread stands that was interrupted: `– interrupted before pay`."""
+    cell = status_cell(run.status, terminal.glyphs)
+    if run.standing is None:
+        return cell
+    return Cell(f"{cell.text} {terminal.short(run.standing, _STANDING_COLUMNS)}", cell.role)
 
 
 def say_unkept(source: RunSource, run: Run, *steps: int) -> None:
@@ -84,7 +93,7 @@ def no_runs(terminal: Terminal, place: Path, *, hidden: bool) -> str:
 
 def run_line(terminal: Terminal, run: Run) -> None:
     """Write the line that stands above everything about a run: name, status, cause, facts."""
-    name, status = terminal.short(run.name, terminal.columns // 2), status_cell(run.status, terminal.glyphs)
+    name, status = terminal.short(run.name, terminal.columns // 2), ended_cell(run, terminal)
     run_id = None if run.id == run.name else run.id
     rest = terminal.safe(facts([counted(run.steps, "step"), run.agent, run_id], terminal.glyphs.dot))
     left = terminal.columns - width(name) - width(status.text) - 4

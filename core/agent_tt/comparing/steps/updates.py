@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.steps.moves import lasting, value_key
-from agent_tt.comparing.values.bookkeeping import is_bookkeeping
+from agent_tt.comparing.values.bookkeeping import is_bookkeeping, keeps_order
 from agent_tt.history.changes.ops import op_path
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_updates(source: RunSource, run_id: str, step: Step) -> dict[str, str]:
         return {}
     written: dict[str, list[Wire]] = {}
     for op in source.changes(run_id, step.number):
-        if is_bookkeeping(op_path(op)):
+        if is_bookkeeping(op_path(op)) or keeps_order(op):
             continue
         written.setdefault(format_path(op_path(op)), []).append(_written(op))
     return {place: value_key(what) for place, what in written.items()}

@@ -6,19 +6,25 @@ everybody else would never be equal. What is exact (`diff --json`, patches, dige
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agent_tt.model.kinds import LANGGRAPH_KEY
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.changes.ops import Op
 
-__all__ = ["is_bookkeeping", "without_bookkeeping"]
+__all__ = ["is_bookkeeping", "keeps_order", "without_bookkeeping"]
 
 
 def is_bookkeeping(path: Path) -> bool:
     """Whether a place of a state lies in what a framework keeps for itself."""
     return path[:1] == (LANGGRAPH_KEY,)
+
+
+def keeps_order(op: Op) -> bool:
+    """Whether an operation only says where among the rest of a state stands what a framework keeps for itself."""
+    return op[:2] == ["o", []] and LANGGRAPH_KEY in cast("list[str]", op[2])
 
 
 def without_bookkeeping(state: Wire) -> Wire:

@@ -10,13 +10,16 @@ import ast
 import builtins
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
+from agent_tt.config import effect_of_tool
+from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL, WHOLE_STATE, is_internal
 from agent_tt.interop.langgraph.envelopes import opaque
-from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, thoughts_of, words_of
+from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, new_messages, thoughts_of, words_of
+from agent_tt.interop.langgraph.tasks import Nodes
 from agent_tt.model import Call, ErrorInfo
 from agent_tt.model.facts import CallFacts
 
@@ -24,13 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.messages import Message
+    from agent_tt.config import ToolEffect
+    from agent_tt.interop.langgraph.messages import Message, ToolCall
     from agent_tt.interop.langgraph.rows import WriteRow
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.model import CallKind, CallStatus
     from agent_tt.model.facts import Fact
 
-__all__ = ["CallMaker", "decision", "error_info", "strongest", "tokens", "tool_error"]
+__all__ = ["CallMaker", "decision", "error_info", "lane_of", "lanes_of", "strongest", "tokens", "tool_error"]
 
 _LONGEST_MESSAGE: Final = 100_000
 _LONGEST_DECISION: Final = 200
@@ -43,12 +47,21 @@ class CallMaker:
     Attributes:
         step: the step's number.
         read: gives a written value.
-        before: gives the state that the tasks saw; it is asked for only if a call's arguments lie in it.
+        before: gives the state that the tasks saw; it is asked for only if it tells something of a call.
+        inside: gives what the subgraphs of a task wrote.
+        with_args: whether the calls have arguments: those of a model are all that it was shown.
+        effects: what the settings say that tools do.
+        nodes: the nodes that the tasks ran, where these do not say it.
     """
 
     step: int
     read: Callable[[WriteRow], Wire]
     before: Callable[[], Wire]
+    inside: Callable[[Task], Iterable[Wire]] = lambda _: ()
+    with_args: bool = True
+    effects: Mapping[str, ToolEffect] = field(default_factory=dict)
+    nodes: Nodes = field(default_factory=Nodes)
+    _told: list[Message] = field(default_factory=list)
     _asked: Mapping[str, Wire] | None = None
 
     def of_results(self, tasks: Iterable[Task], lanes: Mapping[str, str]) -> list[Call]:
@@ -77,8 +90,8 @@ class CallMaker:
             for inner in task.called if results else ():
                 meta = CallFacts.task_id.entry(inner.id)
                 self._add(calls, "tool", "task", lane, result=self._result(inner), error=self._error(inner), meta=meta)
-            for write in task.results if results else ():
-                for message in messages_in(self.read(write)):
+            for write in task.results if results and task.name(self.nodes) != INPUT_CHANNEL else ():
+                for message in self._new(self.read(write), write.channel, task):
                     self._message(calls, message, write.channel, lane)
             if questions and task.interrupts is not None:
                 self._question(calls, task, task.interrupts, lane)
@@ -92,16 +105,37 @@ class CallMaker:
             lane: of all of them.
         """
         calls: list[Call] = []
-        for _, update in told:
-            for channel, value in update.items():
-                for message in messages_in(value):
+        for node, update in told:
+            for channel, value in update.items() if node != INPUT_CHANNEL else ():
+                for message in self._new(value, channel):
                     self._message(calls, message, channel, lane)
         return calls
+
+    def _new(self, value: Wire, channel: str, task: Task | None = None) -> list[Message]:
+        """The messages in what a task wrote that it wrote itself, each once.
+
+        A functional workflow's value is kept a second time for its next turn.
+        """
+        if is_internal(channel) and channel not in WHOLE_STATE:
+            return []
+
+        def inside() -> list[Message]:
+            return [message for inner in self.inside(task) for message in messages_in(inner)] if task else []
+
+        found = new_messages(value, lambda: self._was(channel), inside)
+        self._told += found
+        return found
 
     def of_input(self, value: Wire) -> list[Call]:
         """The one call of an input row: a person, or a program, gave `value`."""
         calls: list[Call] = []
         self._add(calls, "human", "input", "main", result=value)
+        return calls
+
+    def of_unreadable(self, why: Wire) -> list[Call]:
+        """What stands for the calls of a row of which nothing can be read."""
+        calls: list[Call] = []
+        self._add(calls, "tool", "(damaged)", "main", result=why)
         return calls
 
     def _message(self, calls: list[Call], message: Message, channel: str, lane: str) -> None:
@@ -112,16 +146,30 @@ class CallMaker:
                 CallFacts.tokens_out.key: message.tokens_out,
             }
             said = {key: value for key, value in meta.items() if value is not None}
-            asked = {channel: self._channels()[channel]} if channel in self._channels() else None
+            seen = self._channels() if self.with_args else {}
+            asked = {channel: seen[channel]} if channel in seen and not is_internal(channel) else None
             self._add(calls, "llm", message.model or "model", lane, args=asked, result=message.wire, meta=said)
         elif message.kind == "tool":
-            call = find_tool_call(self._channels(), message.answers) if message.answers else None
+            call = (
+                self._asked_for(message.answers) if message.answers and (self.with_args or not message.name) else None
+            )
             name = message.name or (call.name if call is not None else "tool")
             error = tool_error(message)
-            args = call.arguments if call is not None else None
+            args = call.arguments if call is not None and self.with_args else None
             result = None if error else message.content
             meta = CallFacts.answers.entry(message.answers) if message.answers else {}
-            self._add(calls, "tool", name, lane, args=args, result=result, error=error, meta=meta)
+            effect = effect_of_tool(self.effects, name) or "write"
+            self._add(calls, "tool", name, lane, args=args, result=result, error=error, meta=meta, effect=effect)
+
+    def _asked_for(self, call_id: str) -> ToolCall | None:
+        """The tool call with an id: a model asked for it before, or a node that does both in one superstep."""
+        own = (call for message in reversed(self._told) for call in message.tool_calls if call.id == call_id)
+        return next(own, None) or find_tool_call(self._channels(), call_id)
+
+    def _was(self, channel: str) -> Wire:
+        """What was in a channel that the tasks saw."""
+        seen = self._channels()
+        return seen.get(channel) if channel in seen or channel not in WHOLE_STATE else self.before()
 
     def _channels(self) -> Mapping[str, Wire]:
         """The state that the tasks saw, by channel."""
@@ -168,6 +216,7 @@ class CallMaker:
         error: ErrorInfo | None = None,
         status: CallStatus = "ok",
         meta: Mapping[str, Wire] | None = None,
+        effect: ToolEffect | None = None,
     ) -> None:
         calls.append(
             Call(
@@ -176,6 +225,7 @@ class CallMaker:
                 kind=kind,
                 name=name,
                 status="error" if error is not None else status,
+                effect=effect,
                 lane=lane,
                 lane_seq=1 + sum(call.lane == lane for call in calls),
                 args=args,
@@ -205,13 +255,12 @@ def tool_error(message: Message) -> ErrorInfo | None:
 def strongest(calls: Iterable[Call]) -> str | None:
     """The kind that stands for a step.
 
-    What a tool does to the world is not in the file, so it counts as writing, as a tool does that was recorded without
-    its effect. A task of a functional workflow is not a tool but the workflow's own code, and counts for nothing.
+    What a tool does to the world is not in the file: where the settings do not say it, it counts as writing, as a tool
+    does that was recorded without its effect. A task of a functional workflow is not a tool but the workflow's own
+    code, and counts for nothing.
     """
-    kinds = {call.kind for call in calls if not CallFacts.task_id.is_in(call.meta)}
-    if "human" in kinds:
-        return "human"
-    return "write" if "tool" in kinds else "llm" if "llm" in kinds else None
+    kinds = {call.effect or call.kind for call in calls if not CallFacts.task_id.is_in(call.meta)}
+    return next((kind for kind in ("human", "write", "read", "llm") if kind in kinds), None)
 
 
 def decision(calls: Iterable[Call]) -> str | None:
@@ -228,6 +277,20 @@ def decision(calls: Iterable[Call]) -> str | None:
         for message in messages_in(answer.result)
     ]
     return "; ".join(filter(None, said))[:_LONGEST_DECISION] or None
+
+
+def lanes_of(tasks: Iterable[Task], nodes: Nodes, lane: str) -> dict[str, str]:
+    """The lanes of tasks, by their ids: parallel ones have one each, which is called after the node."""
+    those = list(tasks)
+    return {task.id: task.name(nodes) if len(those) > 1 else lane for task in those}
+
+
+def lane_of(namespace: str) -> str:
+    """Subgraphs run in lanes of their own, named after their nodes: `review/polisher`."""
+    if not namespace:
+        return "main"
+    nodes = [part.rpartition(":")[0] or part for part in namespace.split("|") if not part.isdigit()]
+    return "/".join(nodes) or namespace
 
 
 def tokens(calls: Iterable[Call], which: Fact[int | None]) -> int | None:

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.tasks import Task
 
-__all__ = ["FORMAT", "INPUT_CHANNEL", "Checkpoint", "Edges", "is_internal", "open_checkpoint", "visible_state"]
+__all__ = [
+    "FORMAT",
+    "INPUT_CHANNEL",
+    "WHOLE_STATE",
+    "Checkpoint",
+    "Edges",
+    "is_internal",
+    "open_checkpoint",
+    "visible_state",
+]
 
 INPUT_CHANNEL: Final = "__start__"
 """Where an input waits for the first node; also the name of the node that takes it in."""
@@ -34,7 +43,7 @@ _JOIN: Final = "join:"
 _PACKETS: Final = "__pregel_tasks"
 _TELLING: Final = (_BRANCH, _JOIN, _PACKETS)
 """How channels begin whose values, and not only whether they have one, tell which nodes come next."""
-_WHOLE_STATE: Final = ("__root__", "__end__")
+WHOLE_STATE: Final = ("__root__", "__end__")
 """Channels that are the state themselves: of graphs without keys, and of the functional API."""
 
 _PENDING_DEFERRED: Final = 2
@@ -179,7 +188,7 @@ def visible_state(
         deltas: values of channels that store only changes, shown where the checkpoint has no value of its own.
         convert: makes wire values of channel values.
     """
-    for whole in _WHOLE_STATE:
+    for whole in WHOLE_STATE:
         if whole in checkpoint.values:
             return convert(checkpoint.values[whole])
     state = convert(checkpoint.visible)

@@ -22,7 +22,7 @@ from agent_tt.interop.langgraph.branches import Tree, Way
 from agent_tt.interop.langgraph.tasks import Task, tasks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows
 
@@ -145,6 +145,13 @@ class ThreadMap:
     def guests(self, checkpoint: CheckpointRow) -> Mapping[str, list[CheckpointRow]]:
         """The checkpoints of subgraphs that ran from a checkpoint, by namespace, in order."""
         return self._guests.get(checkpoint.key, {})
+
+    def tasks_inside(self, checkpoint: CheckpointRow, task: Task) -> Iterator[Task]:
+        """The tasks of the subgraphs that a task ran, which ran from a checkpoint."""
+        groups = self.guests(checkpoint)
+        for namespace in _Guests(self, checkpoint).of(task) if groups else ():
+            for inner in groups[namespace]:
+                yield from self.tasks(inner)
 
     def newest_stray(self) -> CheckpointRow | None:
         """The newest checkpoint of those whose host is not in the file; None if there are none."""

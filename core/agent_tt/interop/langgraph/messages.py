@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from agent_tt.codec.fields import fields_of, thought_in
 from agent_tt.codec.wire import envelope_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Message", "ToolCall", "find_tool_call", "messages_in", "thoughts_of", "words_of"]
+__all__ = ["Message", "ToolCall", "find_tool_call", "messages_in", "new_messages", "thoughts_of", "words_of"]
 
 _KINDS: Final = {
     "ai": "ai",
@@ -50,6 +52,7 @@ class Message:
         kind: `ai`, `tool`, `human` or `system`.
         wire: the whole message.
         content: its text or content blocks.
+        id: its own id, where it has one.
         name: of a tool result: the tool, where the message says.
         answers: of a tool result: the id of the call that it answers.
         failed: of a tool result: the tool reported an error.
@@ -61,6 +64,7 @@ class Message:
     kind: str
     wire: Wire
     content: Wire
+    id: str | None = None
     name: str | None = None
     answers: str | None = None
     failed: bool = False
@@ -69,11 +73,41 @@ class Message:
     tokens_out: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
 
+    @property
+    def without_id(self) -> bytes:
+        """What it says, whatever its id: a graph gives ids to messages that have none."""
+        asked = [[call.id, call.name, call.arguments] for call in self.tool_calls]
+        used = [self.model, self.tokens_in, self.tokens_out]
+        return orjson.dumps([self.kind, self.content, self.name, self.answers, self.failed, asked, used])
+
 
 def messages_in(value: Wire) -> list[Message]:
     """The messages that a written value is or lists."""
     items = value if isinstance(value, list) else [value]
     return [message for message in map(_message, items) if message is not None]
+
+
+def new_messages(
+    value: Wire, before: Callable[[], Wire], inside: Callable[[], Iterable[Message]] = tuple
+) -> list[Message]:
+    """The messages that a node wrote itself: a node may give back a whole conversation, with its own at the end.
+
+    Args:
+        value: what it wrote.
+        before: gives what was in the channel.
+        inside: gives the messages that nodes of its subgraphs wrote.
+    """
+    found = messages_in(value)
+    if len(found) > 1:
+        was = before()
+        old = was if isinstance(was, list) else []
+        if old and isinstance(value, list) and value[: len(old)] == old:
+            found = messages_in(value[len(old) :])
+        else:
+            known = {message.id: message.wire for message in messages_in(old)}
+            found = [message for message in found if message.id is None or known.get(message.id) != message.wire]
+    written = {message.without_id for message in inside()} if found else set()
+    return [message for message in found if message.without_id not in written] if written else found
 
 
 def find_tool_call(state: Mapping[str, Wire], call_id: str) -> ToolCall | None:
@@ -116,6 +150,7 @@ def _message(wire: Wire) -> Message | None:
         kind,
         wire,
         fields["content"],
+        id=_text(fields.get("id")),
         name=_text(fields.get("name")),
         answers=_text(fields.get("tool_call_id")),
         failed=fields.get("status") == "error",

@@ -9,9 +9,10 @@ from agent_tt.interop.langgraph.branches import branch_names, run_id_of
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.layout import ThreadMap
 from agent_tt.model import Run
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.values import Values
     from agent_tt.model import ErrorInfo, RunStatus
 
-__all__ = ["Branch", "last_checkpoints", "read_branches", "run_of"]
+__all__ = ["Branch", "last_checkpoints", "read_branches", "run_of", "standing"]
 
 _OWN_METADATA: Final = frozenset(
     {
@@ -104,7 +105,7 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
     a process that ended between two steps look alike). Some of the tasks that came next finished and others did not:
     it crashed. What comes next cannot be read (a file older than checkpoint 4, a pickled or encrypted one): unknown.
     """
-    status, error = _outcome(branch, values)
+    status, error, stands = _outcome(branch, values)
     origin = {"system": "LangGraph", "file": str(path), "thread": branch.thread.rows.thread}
     run = Run(
         id=branch.id,
@@ -118,30 +119,48 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
         origin=origin,
     )
     if branch.tip is not None:
-        run = replace(run, metadata=_user_metadata(branch.tip), origin=origin | {"checkpoint": branch.tip.id})
+        run = replace(
+            run, metadata={**_user_metadata(branch.tip), **stands}, origin=origin | {"checkpoint": branch.tip.id}
+        )
     if branch.parent is not None:
         run = replace(run, parent=branch.parent, fork_step=layout.fork)
     return run
 
 
-def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None]:
+def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None, Mapping[str, Wire]]:
+    """How a branch ended, the error that ended it, and where it stands if it was interrupted."""
     last = branch.last
     if last is None:
-        return "interrupted", None
+        return "interrupted", None, {}
     tasks = branch.thread.tasks(last)
     unfinished = [task for task in tasks if not task.results]
     for task in unfinished:
         if task.error is not None:
-            return "failed", error_info(values.written(task.error))
-    if any(task.interrupts is not None for task in unfinished):
-        return "interrupted", None
-    following = values.facts(branch.thread, last).next
-    if following is None and not unfinished:
-        return "unknown", None
-    if following is not None and not following:
-        return "succeeded", None
-    begun = tasks or branch.thread.guests(last)
-    return ("crashed" if begun else "interrupted"), None
+            return "failed", error_info(values.written(task.error)), {}
+    facts = values.facts(branch.thread, last)
+    asking = [task.name(facts.nodes) for task in unfinished if task.interrupts is not None]
+    if asking:
+        return "interrupted", None, standing(asking, facts.next or ())
+    if facts.next is None and not unfinished:
+        return "unknown", None, {}
+    if facts.next is not None and not facts.next:
+        return "succeeded", None, {}
+    if tasks or branch.thread.guests(last):
+        return "crashed", None, {}
+    return "interrupted", None, standing((), facts.next or ())
+
+
+def standing(asking: Sequence[str], following: Sequence[str]) -> dict[str, Wire]:
+    """What is said of a thread that was interrupted.
+
+    Args:
+        asking: the nodes that asked a person.
+        following: the nodes that run next.
+    """
+    return {
+        **(RunFacts.asks_in.entry(tuple(asking)) if asking else {}),
+        **(RunFacts.stopped_before.entry(tuple(following)) if following else {}),
+    }
 
 
 def _user_metadata(tip: CheckpointRow) -> Mapping[str, Wire]:

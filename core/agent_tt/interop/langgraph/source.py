@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.addresses import Address
 from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path, get
+from agent_tt.config import load
 from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import digest
@@ -76,6 +77,7 @@ class _Contents:
         self.digests: Kept[bytes] = Kept(_DIGESTS_KEPT)
         self.steps: Kept[Step] = Kept(_STEPS_KEPT)
         self.runs: dict[str, Run] = {}
+        self.effects = load().effects
 
     def branch(self, run_id: str) -> Branch:
         branch = self.branches.get(run_id)
@@ -153,9 +155,8 @@ class _Contents:
 
     def maker(self, run_id: str) -> StepMaker:
         branch = self.branch(run_id)
-        return StepMaker(
-            branch.thread, self.values, lambda number: self._owner(run_id, number), self.layout(run_id).fork
-        )
+        fork = self.layout(run_id).fork
+        return StepMaker(branch.thread, self.values, lambda number: self._owner(run_id, number), fork, self.effects)
 
     def _owner(self, run_id: str, number: int) -> str:
         """The branch that a step first belonged to."""

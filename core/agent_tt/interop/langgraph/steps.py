@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
-from agent_tt.interop.langgraph.calls import CallMaker, decision, error_info, strongest, tokens
+from agent_tt.interop.langgraph.calls import CallMaker, decision, error_info, lane_of, lanes_of, strongest, tokens
 from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.layout import node_of
 from agent_tt.interop.langgraph.tasks import Nodes, numbered
@@ -13,9 +14,10 @@ from agent_tt.model import ErrorInfo, Step
 from agent_tt.model.facts import CallFacts, StepFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.config import ToolEffect
     from agent_tt.interop.langgraph.layout import Row, ThreadMap
     from agent_tt.interop.langgraph.rows import CheckpointRow
     from agent_tt.interop.langgraph.tasks import Task
@@ -37,17 +39,19 @@ class StepMaker:
         values: its values.
         branch_of: the run that a step number first belonged to.
         inherited: up to which number steps are shared with the parent run.
+        effects: what the settings say that tools do.
     """
 
     thread: ThreadMap
     values: Values
     branch_of: Callable[[int], str]
     inherited: int
+    effects: Mapping[str, ToolEffect] = field(default_factory=dict)
 
     def step(self, row: Row) -> Step:
         """The step of a row."""
         # Without arguments: they take the whole state before, and a list of steps shows only kinds and counts.
-        calls = self._calls(row, CallMaker(row.number, self.values.written, dict))
+        calls = self._calls(row, self._maker(row, with_args=False))
         status, error = self._outcome(row)
         before, own = row.before, row.checkpoint
         ended = own.time_us if own is not None else None
@@ -58,7 +62,7 @@ class StepMaker:
             status=status,
             kind=strongest(calls),
             agent=node_of(row.namespace) if row.namespace else None,
-            lane=_lane(row.namespace),
+            lane=lane_of(row.namespace),
             parent=row.parent,
             started_us=started,
             ended_us=ended,
@@ -75,16 +79,26 @@ class StepMaker:
 
     def calls(self, row: Row) -> list[Call]:
         """The calls of a row, with their arguments, which are shared with states: never change them."""
+        return self._calls(row, self._maker(row))
+
+    def _maker(self, row: Row, *, with_args: bool = True) -> CallMaker:
         before = row.before
-        seen = dict if before is None else lambda: self.values.state(self.thread, before)
-        return self._calls(row, CallMaker(row.number, self.values.written, seen))
+        if before is None:
+            return CallMaker(row.number, self.values.written, dict, with_args=with_args, effects=self.effects)
+
+        def inside(task: Task) -> Iterator[Wire]:
+            for inner in self.thread.tasks_inside(before, task):
+                yield from map(self.values.written, inner.results)
+
+        seen = partial(self.values.state, self.thread, before)
+        return CallMaker(row.number, self.values.written, seen, inside, with_args, self.effects, self._nodes(row))
 
     def _calls(self, row: Row, maker: CallMaker) -> list[Call]:
         if row.checkpoint is not None and row.checkpoint.source == "input" and not row.namespace:
             return maker.of_input(self.values.input(row.checkpoint))
         nodes = self._nodes(row)
-        lane = _lane(row.namespace)
-        names = {task.id: task.name(nodes) if len(row.tasks) > 1 else lane for task in row.tasks}
+        lane = lane_of(row.namespace)
+        names = lanes_of(row.tasks, nodes, lane)
         if row.checkpoint is not None:
             return maker.of_results(row.tasks, names) if row.tasks else maker.of_told(row.checkpoint.told_writes, lane)
         return maker.of_questions(row.tasks, names) if row.attempt else maker.of_everything(row.tasks, names)
@@ -148,11 +162,3 @@ class StepMaker:
         """What a task wrote that no checkpoint has taken in: pairs of channel and value."""
         visible = [write for write in task.results if not is_internal(write.channel)]
         return [[write.channel, self.values.written(write)] for write in visible]
-
-
-def _lane(namespace: str) -> str:
-    """Subgraphs run in lanes of their own, named after their nodes: `review/polisher`."""
-    if not namespace:
-        return "main"
-    nodes = [part.rpartition(":")[0] or part for part in namespace.split("|") if not part.isdigit()]
-    return "/".join(nodes) or namespace

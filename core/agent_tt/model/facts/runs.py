@@ -319,6 +319,8 @@ class RunFacts(Facts):
     traceparent = Fact(TEXT, "the span of OpenTelemetry in which it began, as W3C's Trace Context writes it")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")
+    stopped_before = Fact(TEXTS, "of a thread of LangGraph that was interrupted: the nodes that run next")
+    asks_in = Fact(TEXTS, "of a thread of LangGraph that waits for a person: the nodes that asked")
     langgraph_early_writes = Fact(
         LIST,
         "of such a thread: writes that came before their checkpoint, each `[namespace, checkpoint, writes of a task]`",

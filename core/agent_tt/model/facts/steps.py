@@ -37,6 +37,9 @@ class StepFacts(Facts):
     rebuilt = Fact(
         LIST, "of a LangGraph run: channels that its checkpoint does not hold, put together from what was written"
     )
+    not_held = Fact(
+        LIST, "of a LangGraph thread in a store of ours: delta channels of which its checkpoint holds no value"
+    )
     pending_writes = Fact(LIST, "of a task in a LangGraph run whose superstep has not ended: what it has written")
     checkpoint_ts = Fact(TEXT, "of a step of LangGraph's checkpointer: the time that its checkpoint names")
     checkpoint_metadata = Fact(
@@ -47,6 +50,11 @@ class StepFacts(Facts):
         "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
     )
 
+    recorded_in = Fact(
+        TEXT,
+        "of such a step that came while an agent was recorded: id of its run, where the calls are that it recorded",
+    )
+
     raw_entries = Fact(
         LIST, "of a run in another program's file of messages: its entries there, as far as nothing else shows them"
     )
@@ -54,10 +62,15 @@ class StepFacts(Facts):
     @property
     def graph_checkpoint_id(self) -> str | None:
         """Of a subgraph's checkpoint that our checkpointer kept: the checkpoint of the whole graph that it ran from."""
+        return self.host_checkpoint_ids.get("")
+
+    @property
+    def host_checkpoint_ids(self) -> dict[str, str]:
+        """Of such a checkpoint: those that it ran from, by the namespace of each graph around it."""
         said = self.checkpoint_metadata
         parents = said.get("parents") if isinstance(said, dict) else None
-        found = parents.get("") if isinstance(parents, dict) else None
-        return found if isinstance(found, str) else None
+        found = parents.items() if isinstance(parents, dict) else ()
+        return {namespace: host for namespace, host in found if isinstance(host, str)}
 
     @property
     def is_edit(self) -> bool:

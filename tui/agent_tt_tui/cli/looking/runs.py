@@ -13,7 +13,7 @@ from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
-from agent_tt_tui.cli.wording import branch, hoped_cell, marks_of, no_runs, status_cell, tell_unread
+from agent_tt_tui.cli.wording import branch, ended_cell, hoped_cell, marks_of, no_runs, tell_unread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,7 +113,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run], hoped: Mapping[str, Hop
         rows.append(
             [
                 Cell(branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs), "strong"),
-                status_cell(run.status, terminal.glyphs),
+                ended_cell(run, terminal),
                 *([hoped_cell(hoped[run.id].came, terminal) if run.id in hoped else Cell("")] if hoped else []),
                 Cell(shown.count(run.steps)),
                 Cell("" if tokens is None else shown.count(tokens)),

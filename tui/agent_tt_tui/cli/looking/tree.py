@@ -13,7 +13,7 @@ from agent_tt_tui import format as shown
 from agent_tt_tui.cli.changes import change_line, changes_of
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
-from agent_tt_tui.cli.wording import branch, marks_of, no_runs, status_cell
+from agent_tt_tui.cli.wording import branch, ended_cell, marks_of, no_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +97,7 @@ def _print(terminal: Terminal, rows: Sequence[RunRow], chosen: Run | None) -> No
             [
                 Cell(name, "yours" if here else "strong"),
                 Cell("" if run.fork_step is None else str(run.fork_step), "muted"),
-                status_cell(run.status, terminal.glyphs),
+                ended_cell(run, terminal),
                 Cell(shown.count(run.steps)),
                 Cell("" if tokens is None else shown.count(tokens)),
                 Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -145,17 +146,14 @@ def _request(params: dict[str, Any]) -> ForkRequest:
     )
 
 
-def _said_to_graph(params: dict[str, Any]) -> list[str]:
+def _said_to_graph(params: dict[str, Any]) -> tuple[str, ...]:
     """What a graph is told, as overrides."""
     if "as_node" not in params:  # the command takes no threads; its --resume is one of its own
-        return []
+        return ()
+    from agent_tt.forking.graphs import told_graph
+
     node, answer, again = params.pop("as_node"), params.pop("resume"), params.pop("reuse_answers")
-    said = [] if node is None else [f"as_node={json.dumps(node)}"]
-    if answer is not None:
-        with suppress(ValueError):
-            answer = json.loads(answer)
-        said.append(f"resume={json.dumps(answer)}")
-    return [*said, "reuse_answers=true"] if again else said
+    return told_graph(as_node=node, answer=answer, as_before=again)
 
 
 def _effect(text: str) -> tuple[str, ToolEffect]:

@@ -17,6 +17,7 @@ from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_fork
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import FORK
+from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
@@ -26,6 +27,7 @@ from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
 from agent_tt_tui.viewmodel.running.continuing import asked_model, named_models
 from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_else, stub_of, why_fixed, why_not_denied, with_stub
 from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting
+from agent_tt_tui.viewmodel.running.option_words import without_options
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.fork_form import ForkCost, ForkFacts
 from agent_tt_tui.widgets.dialogs.fork_table import BoundaryTitle, ForkTable
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource
 
+_TYPED: Final = "module:callable or path/file.py:callable"
 _TYPE_ANOTHER: Final = "\0another"
 _THE_PROGRAM: Final = "\0program"
 _FRAME_ROWS: Final = 6
@@ -150,7 +153,8 @@ class ForkDialog(Dialog[RunHandle]):
         facts = self.query_one(ForkFacts)
         facts.next_name, facts.other_version = self._next_name, self._other_version()
         action = self.query_one(ActionRow)
-        action.busy, action.trouble = "", wrong
+        agent_key = FORK.command("fork.agent").bound_keys(look_of(self).keymap)[0]
+        action.busy, action.trouble = "", (wrong[0], without_options(wrong[1], agent_key))
         self.set_class(self._shown is None, "refused")
         facts.plan = self._shown
         self.query_one(ForkCost).plan = self._shown
@@ -185,6 +189,8 @@ class ForkDialog(Dialog[RunHandle]):
                 return self.query_one(ActionRow).trouble[0] or "still working out what will run"
             if plan.unheld:
                 return f"{why_not_denied(plan.unheld[0])}: allow it first"
+        if command_id in {"fork.model", "fork.parameter", "fork.rehearse"} and plan is not None and plan.terms.is_graph:
+            return "of a thread of LangGraph the state is edited; its graph asks its models itself"
         if command_id in {"fork.policy_previous", "fork.policy_next"}:
             if entry is not None:
                 return why_fixed(plan, entry) if plan is not None else "fix what is wrong first"
@@ -308,12 +314,15 @@ class ForkDialog(Dialog[RunHandle]):
         recorded = self._run.code.entry
         choices = [Choice(recorded, recorded, "as it was recorded")] if recorded else []
         choices += [Choice(entry, entry, "another version of this sample") for entry in _versions(self._run)]
-        choices.append(Choice(_TYPE_ANOTHER, "another", "module:callable or path/file.py:callable"))
+        if not choices:
+            self._ask_for_agent(_TYPED)
+            return
+        choices.append(Choice(_TYPE_ANOTHER, "another", _TYPED))
         self.ask(PickDialog("Run what", choices), self._picked)
 
     def _picked(self, choice: str) -> None:
         if choice == _TYPE_ANOTHER:
-            self._ask_for_agent("module:callable or path/file.py:callable")
+            self._ask_for_agent(_TYPED)
         elif choice:
             agent = choice if choice != self._run.code.entry else None
             self._choose(replace(self.setup, agent=agent, continue_with=None))

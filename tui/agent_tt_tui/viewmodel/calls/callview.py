@@ -153,9 +153,9 @@ class _Layout:
 
     def other_call(self) -> Iterator[TextLine]:
         call, step = self._call, self._context.step
-        facts = [f"{call.effect}s" if call.effect else call.kind, f"lane {call.lane}", f"seq {call.lane_seq}"]
-        if call.facts.answers:
-            facts.append(f"answers {call.facts.answers}")
+        facts = [f"{call.effect}s" if call.effect else call.kind]
+        facts += [f"answers {call.facts.answers}"] if call.facts.answers else []
+        facts += [f"lane {call.lane}", f"seq {call.lane_seq}"]
         sent = self._exchange
         name = call.name if sent is None else f"{sent.method} {sent.address}"
         yield self._who(name, f" {self._glyphs.dot} ".join(facts), "text")

@@ -36,6 +36,15 @@ def remarks(step: Step) -> list[str]:
     if step.facts.rebuilt:
         channels = clean(", ".join(map(str, step.facts.rebuilt[:_MOST_CHANNELS])))
         found.append(f"{channels}: not in this checkpoint, put together from what was written")
+    if step.facts.not_held:
+        channels = clean(", ".join(map(str, step.facts.not_held[:_MOST_CHANNELS])))
+        found.append(f"{channels}: not in this checkpoint, but put together where pending writes are applied")
+    if step.facts.attempt:
+        found.append(
+            "overcome: it ran again, and went on" if step.status == "error" else "it was answered, and went on"
+        )
+    if step.facts.recorded_in:
+        found.append(f"its agent was recorded meanwhile: calls may be in run {clean(step.facts.recorded_in)}")
     return found
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 from agent_tt.errors import UsageError
 from agent_tt.forking.editing.assignments import parse_assignment, split_assignment
 from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
+from agent_tt.forking.graphs import told_graph
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import MOCK, PYTHON, parse_overrides, terms_from
@@ -69,6 +70,17 @@ SETTINGS: Final = (
 )
 """In the order in which they are shown."""
 
+GRAPH_SETTINGS: Final = (
+    Setting("as_node", "as node", "the node that the edited state counts as", "LangGraph finds it"),
+    Setting("resume", "answer", "the answer to its question, in JSON or as a text", "none"),
+    Setting("reuse_answers", "a question", "", "is asked again", "choice"),
+)
+"""What is chosen only of a thread of LangGraph."""
+
+_OF_GRAPHS: Final = frozenset({"stop_at", "breaks", "time_limit", "max_tokens", "max_cost", "max_memory"})
+"""What is chosen of such a thread too: its models and its input are the graph's own."""
+
+_AS_THEN: Final = "is answered as it was then"
 _WAYS: Final = ("", "restore", "replay")
 _ACCEPTS: Final = "goes live from there"
 
@@ -148,9 +160,10 @@ class ForkSetup:
             UsageError, InvalidValue: What was typed makes no sense.
         """
         texts, script = self.texts, self.texts.get("script")
+        said = told_graph(as_node=texts.get("as_node"), answer=texts.get("resume"), as_before="reuse_answers" in texts)
         return terms_from(
             executor=texts.get("executor"),
-            overrides=tuple(self.overrides.values()),
+            overrides=(*self.overrides.values(), *said),
             stop_at=_whole(texts.get("stop_at"), least=1),
             time_limit=texts.get("time_limit"),
             max_tokens=_whole(texts.get("max_tokens")),
@@ -185,7 +198,7 @@ class ForkSetup:
 
     def choices(self, setting: Setting, executors: tuple[str, ...]) -> tuple[str, ...]:
         """What a setting of choices can be, "" for its default."""
-        known = {"by": _WAYS, "accept_changes": ("", _ACCEPTS)}
+        known = {"by": _WAYS, "accept_changes": ("", _ACCEPTS), "reuse_answers": ("", _AS_THEN)}
         return known.get(setting.id, ("", *(name for name in executors if name != PYTHON)))
 
     def typed(self, setting: Setting, text: str) -> ForkSetup:
@@ -314,5 +327,12 @@ def form_rows(plan: ForkPlan | None, edits: Sequence[tuple[Edit, Change]] = ()) 
         rows.append(FormRow(title="Edits"))
         rows += [FormRow(edit=edit) for edit in edits]
     rows.append(FormRow(title="Terms"))
-    rows += [FormRow(setting=setting) for setting in SETTINGS]
+    rows += [FormRow(setting=setting) for setting in settings_of(plan)]
     return tuple(rows)
+
+
+def settings_of(plan: ForkPlan | None) -> tuple[Setting, ...]:
+    """What can be chosen of a fork; None while there is none."""
+    if plan is None or not plan.terms.is_graph:
+        return SETTINGS
+    return (*GRAPH_SETTINGS, *(setting for setting in SETTINGS if setting.id in _OF_GRAPHS))

@@ -204,7 +204,9 @@ class DiffPane(Pane):
             note = "the input: nothing was there before it" if view.number == 0 else "no state before this one"
         elif view.step is not None and view.step.status == "running" and view.run.status == "running":
             note = "this step still runs"
-        elif view.step is not None and view.step.status in ("running", "interrupted"):
+        elif view.step is not None and (
+            view.step.status in ("running", "interrupted") or view.step.facts.attempt is not None
+        ):
             again = view.step.facts.attempt
             ended = "it went on later" if again else "this step did not end"
             note = f"{ended}: the state is the one before it"

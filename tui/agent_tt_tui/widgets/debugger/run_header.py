@@ -90,6 +90,8 @@ def _cause(model: RunModel) -> tuple[str, int | None]:
         return why_stopped(run) or gone, model.last or None
     if run.status == "interrupted" and (limit := why_stopped(run)):
         return limit, None
+    if run.standing is not None:
+        return run.standing, None
     if run.status != "failed":
         survived = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
         return (survived if run.status == "running" else f"{survived}, survived", None) if errors else ("", None)

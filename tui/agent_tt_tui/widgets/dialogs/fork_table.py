@@ -118,10 +118,11 @@ class ForkTable(RowList[FormRow]):
             self.move_to(next((index for index, row in enumerate(self.rows) if row == here), 0))
 
     def go_to(self, setting_id: str) -> None:
-        """Put the cursor on a setting."""
-        self.move_to(
-            next(i for i, row in enumerate(self.rows) if row.setting is not None and row.setting.id == setting_id)
-        )
+        """Put the cursor on a setting, where there is that one."""
+        rows = (i for i, row in enumerate(self.rows) if row.setting is not None and row.setting.id == setting_id)
+        at = next(rows, None)
+        if at is not None:
+            self.move_to(at)
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by so many lines; titles are passed over."""

@@ -113,6 +113,7 @@ class RunList(RunRows["RunRow"]):
         if item.group is not None:
             return self._sweep(item.group, name.upto(clean(item.label), parts.name, styles.text), parts, width, styles)
         mark = "incomplete" if run.incomplete else "pinned" if run.pinned else "archived" if run.archived else ""
+        mark = mark or clean(run.standing or "")
         style = (
             styles.muted if run.archived else styles.text if item.last and not styles.on_cursor_row else styles.strong
         )

@@ -29,7 +29,7 @@ class PendingWrites(DebuggerFeature):
     def blocked(self, command_id: str) -> str | None:
         """Say that this file has no such writes."""
         del command_id
-        if self.model.source.capabilities.records:
+        if self.model.source.capabilities.records and self.model.run.facts.langgraph_thread is None:
             return "nothing is pending here: agent-tt takes every write into the state"
         return None if self.time.number else "the input has no pending writes: go to a step"
 

@@ -7,17 +7,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import VALUE
+from agent_tt.interop.langgraph.calls import CallMaker
+from agent_tt.interop.langgraph.calls import tokens as used
 from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, is_internal
+from agent_tt.interop.langgraph.tasks import tasks_of
+from agent_tt.model.facts import CallFacts
 from agent_tt.model.kinds import LANGGRAPH_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.writes import Write
-    from agent_tt.model import RunStatus
+    from agent_tt.interop.langgraph.rows import WriteRow
+    from agent_tt.interop.langgraph.tasks import Nodes, Task
+    from agent_tt.interop.threads.writes import Write
+    from agent_tt.model import ErrorInfo, RunStatus
 
 __all__ = [
+    "agent_of",
     "joined",
     "next_nodes",
     "parted",
@@ -36,9 +43,6 @@ _WRITTEN: Final = "written"
 """What tasks wrote to get there, where no channel has it: of a delta channel the state says nothing."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = timedelta(microseconds=1)
-
-_STATUS_OF: Final[Mapping[str, RunStatus]] = {"__error__": "failed", "__interrupt__": "interrupted"}
-"""By the channel of a write, how the thread stands after it."""
 
 
 def parted(channels: Mapping[str, Wire], rest: Mapping[str, Wire]) -> dict[str, Wire]:
@@ -111,28 +115,62 @@ def stamp(at_us: int) -> str | None:
         return None
 
 
-def run_status(writes: Iterable[Write], following: Sequence[object]) -> RunStatus:
-    """How a thread stands: with writes that ended it, or by whether a node is to run."""
-    channels = {write.channel for write in writes}
-    if "__resume__" not in channels:
-        for channel, status in _STATUS_OF.items():
-            if channel in channels:
-                return status
-    return "running" if following else "succeeded"
+def run_status(
+    tasks: Iterable[Task], error: Callable[[Task], ErrorInfo | None], following: Sequence[object]
+) -> tuple[RunStatus, ErrorInfo | None]:
+    """How a thread stands: by what its unfinished tasks ran into, else by whether a node is to run.
+
+    Args:
+        tasks: those that ran from its latest checkpoint.
+        error: gives the error of one.
+        following: the nodes that run next.
+    """
+    unfinished = [task for task in tasks if not task.results]
+    for task in unfinished:
+        if task.error is not None:
+            return "failed", error(task)
+    if any(task.interrupts is not None for task in unfinished):
+        return "interrupted", None
+    return ("running" if following else "succeeded"), None
 
 
-def tokens(writes: Iterable[Write]) -> tuple[int | None, int | None]:
-    """Add up the input and output tokens that the written messages report; None if no message reports any."""
-    read = wrote = None
-    for write in writes:
-        for item in write.value if isinstance(write.value, list) else [write.value]:
-            fields = item.get(VALUE) if isinstance(item, dict) else None
-            usage = fields.get("usage_metadata") if isinstance(fields, dict) else None
-            if isinstance(usage, dict):
-                read = (read or 0) + _number(usage.get("input_tokens"))
-                wrote = (wrote or 0) + _number(usage.get("output_tokens"))
-    return read, wrote
+def agent_of(namespace: str) -> str | None:
+    """The node that a subgraph is in; None for the graph itself."""
+    return namespace.rpartition("|")[2].partition(":")[0] or None
 
 
-def _number(found: Wire) -> int:
-    return found if type(found) is int else 0
+def tokens(
+    rows: Mapping[WriteRow, Write],
+    nodes: Nodes,
+    before: Callable[[], Wire],
+    inside: Callable[[Task, str], Iterable[Wire]],
+) -> tuple[int | None, int | None]:
+    """The input and output tokens that models used which ran from a checkpoint; None where nothing tells.
+
+    Args:
+        rows: what tasks wrote, every value given.
+        nodes: the nodes that ran.
+        before: gives the channels of the checkpoint.
+        inside: gives what the subgraphs of a task wrote.
+    """
+    if not any(_may_tell(write.value) for write in rows.values()):
+        return None, None
+    maker = CallMaker(
+        0,
+        lambda row: rows[row].value,
+        before,
+        lambda task: inside(task, task.name(nodes)),
+        with_args=False,
+        nodes=nodes,
+    )
+    calls = maker.of_results(tasks_of(rows), {})
+    return used(calls, CallFacts.tokens_in), used(calls, CallFacts.tokens_out)
+
+
+def _may_tell(value: Wire) -> bool:
+    """Whether some message in what was written may say what a model used."""
+    for item in value if isinstance(value, list) else [value]:
+        inner = item.get(VALUE, item) if isinstance(item, dict) else None
+        if isinstance(inner, dict) and inner.get("usage_metadata"):
+            return True
+    return False

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.langgraph import shown
+from agent_tt.interop.threads import shown
 from agent_tt.model.facts import StepFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.langgraph.writes import Write
+    from agent_tt.interop.threads.writes import Write
     from agent_tt.model import Step
 
 __all__ = ["FACTS", "USUAL", "Chain", "Entry", "Saved", "facts_of", "saved_checkpoint", "track_of"]

@@ -20,6 +20,7 @@ import orjson
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import apply
+from agent_tt.interop.langgraph.rows import WriteRow
 from agent_tt.model.kinds import LANGGRAPH_KEY
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Write", "grown", "in_order", "kept_writes", "merged", "read_writes", "shortened"]
+__all__ = ["Write", "grown", "in_order", "kept_writes", "merged", "read_writes", "rows_of", "shortened"]
 
 _HINT: Final = "`agent-tt verify` says what else is damaged. Fork from an earlier checkpoint, or delete the thread."
 _APART: Final = "written"
@@ -110,6 +111,14 @@ def read_writes(kept: Iterable[Wire]) -> list[Write]:
 def in_order(writes: Iterable[Write]) -> list[Write]:
     """Writes in the order in which LangGraph applies them."""
     return sorted(writes, key=lambda write: (write.path, write.task, write.number))
+
+
+def rows_of(writes: Iterable[Write], namespace: str, checkpoint_id: str) -> dict[WriteRow, Write]:
+    """Writes on top of a checkpoint by the rows that LangGraph's own tables would have for them, in that order."""
+    key = namespace, checkpoint_id
+    return {
+        WriteRow("", key, write.task, write.path, write.number, write.channel, ""): write for write in in_order(writes)
+    }
 
 
 @contextmanager
