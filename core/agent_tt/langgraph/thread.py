@@ -16,8 +16,8 @@ from agent_tt.interop.threads import shown
 from agent_tt.interop.threads.entries import Chain, Entry, Saved, facts_of, track_of
 from agent_tt.interop.threads.thread_steps import is_inside
 from agent_tt.interop.threads.writes import Write, grown, in_order, kept_writes, merged, read_writes, rows_of, shortened
-from agent_tt.langgraph.stops import Stops, outcome_of
 from agent_tt.langgraph.reading import Reader, Remembered
+from agent_tt.langgraph.stops import Stops, outcome_of
 from agent_tt.langgraph.values import compared
 from agent_tt.model import NewRun
 from agent_tt.model.facts import RunFacts, StepFacts
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.model import ErrorInfo, RunStatus
-    from agent_tt.protocols.derived import StateCursor
     from agent_tt.store.threads import ThreadStore, ThreadWriter
 
 __all__ = ["Thread"]

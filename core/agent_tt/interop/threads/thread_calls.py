@@ -19,7 +19,7 @@ from agent_tt.interop.kept import Kept
 from agent_tt.interop.langgraph.calls import CallMaker, decision, lane_of, lanes_of, strongest
 from agent_tt.interop.langgraph.checkpoint import INPUT_CHANNEL
 from agent_tt.interop.langgraph.tasks import Nodes, tasks_of
-from agent_tt.interop.threads.shown import joined
+from agent_tt.interop.threads.shown import joined, where_writes_lie
 from agent_tt.interop.threads.thread_steps import ThreadSteps, stopped_at
 from agent_tt.interop.threads.thread_values import ThreadValues, delta_channels
 from agent_tt.interop.threads.writes import read_writes, rows_of
@@ -192,10 +192,13 @@ class ThreadCalls:
 
     def _state(self, entry: Entry) -> Mapping[str, Wire]:
         """The channels of a checkpoint: they are shared, and change with the next one that is asked for."""
+        return joined(self._whole_state(entry))[0]
+
+    def _whole_state(self, entry: Entry) -> Mapping[str, Wire]:
         run_id = self._store.run_id(entry.run)
         cursor = self._cursors.get((entry.run, entry.namespace), lambda: self._store.cursor(run_id, entry.step))
         state = cursor.seek(entry.step)
-        return joined(state)[0] if isinstance(state, dict) else {}
+        return state if isinstance(state, dict) else {}
 
     def _step(self, entry: Entry) -> Step:
         """The step of a checkpoint.
@@ -345,7 +348,7 @@ class ThreadCalls:
                 continue
             if channels is None:
                 after = self._known(entry.run).first_after(entry)
-                channels = self._state(after) if after is not None else {}
+                channels = where_writes_lie(self._whole_state(after)) if after is not None else {}
             try:
                 found[row] = write.given(channels)
             except Damaged as error:

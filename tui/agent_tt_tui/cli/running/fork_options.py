@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
