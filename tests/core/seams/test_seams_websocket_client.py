@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import select
 import threading
 import time
@@ -16,13 +17,23 @@ from websocket import ABNF, WebSocketApp
 from agent_tt.replaying.divergence import Divergence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.core.seams.runs import Kept
     from tests.core.seams.talking import Talking
 
     Twice = Callable[[Callable[[], Any]], Kept]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _no_socket_is_left_to_another_test() -> Iterator[None]:
+    """`WebSocketApp` leaves a connection that the server has closed to the garbage collector."""
+    yield
+    gc.collect()
 
 
 def test_messages_of_every_shape_come_again(echo: Talking, twice_echoed: Twice):
@@ -100,7 +111,6 @@ def test_who_asks_for_pings_and_pongs_gets_them_again(echo: Talking, twice_echoe
     assert [piece.data for piece in kept.calls[0][1][1:3]] == [{"pong": "are you there"}, {"ping": "you?"}]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it leaves a socket to the collector
 def test_callbacks_of_an_app_are_called_again(echo: Talking, twice_echoed: Twice):
     def agent() -> Any:
         seen: list[Any] = []
@@ -144,7 +154,6 @@ def test_another_thread_sends_through_an_app_and_closes_it(echo: Talking, twice_
     twice_echoed(agent)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # as above
 def test_an_app_connects_again_where_it_was_dropped(echo: Talking, twice_echoed: Twice):
     def agent() -> Any:
         seen: list[Any] = []
