@@ -1,6 +1,6 @@
 """What taking out secrets and personal data costs of recording: processor time, beside recording all as it is.
 
-    python -m tests.benchmarks.bench_redaction [--times 7] [--only support chat …]
+    python -m tests.benchmarks.bench_redaction [--times 15] [--only support chat …]
 
 Agents as they are (see `redaction_workloads`) are recorded in four ways by turns, so that what disturbs the machine
 disturbs all: without any redaction (no text is searched, no value and no stream is gone through), with the rules that
@@ -29,7 +29,7 @@ MOST: Final = 1.1
 """What recording may take of the time without redaction."""
 WORKLOADS: Final[dict[str, tuple[Callable[[str | None, int], float], int]]] = {
     "support": (workloads.support, 40),
-    "chat": (workloads.chat, 60),
+    "chat": (workloads.chat, 40),
     "model": (workloads.model, 15),
     "stream": (workloads.stream, 5),
     "documents": (workloads.documents, 10),
@@ -97,7 +97,7 @@ def measured(name: str, times: int) -> dict[str, float]:
 def main() -> int:
     """Measure, and print a row for each workload."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--times", type=int, default=7)
+    arguments.add_argument("--times", type=int, default=15)
     arguments.add_argument("--only", nargs="*", choices=[*WORKLOADS], default=[*WORKLOADS])
     told = arguments.parse_args()
     print(f"{'':11}{'ms a step':>10}" + "".join(f"{way:>10}" for way in WAYS[1:]))

@@ -171,19 +171,24 @@ def personal_in(text: str, *, is_strict: bool) -> list[Span]:
     if "@" in text or "%40" in text:
         found += _mails(text)
     kinds = text.encode("latin-1", "replace").translate(_KINDS)
+    if b"0" in kinds:  # of what follows there is nothing without digits
+        found += _numbers(text, kinds)
+    if is_strict:
+        found += _machines(text)
+    return found
+
+
+def _numbers(text: str, kinds: bytes) -> Iterator[Span]:
     for match in _RUN.finditer(kinds):
         start, end = match.span()
         run = text[start:end]
         if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _DATE.fullmatch(run)):
-            found += _in_digits(text, start, end)
+            yield from _in_digits(text, start, end)
     if _OF_LETTERS in kinds or _LETTERED.search(kinds) is not None:
         for capitals in _CAPITALS.finditer(text):
             if not capitals[0].isdigit():
-                found += _WITH_LETTERS.within(text, *capitals.span())
-                found += _ibans(text, *capitals.span())
-    if is_strict:
-        found += _machines(text)
-    return found
+                yield from _WITH_LETTERS.within(text, *capitals.span())
+                yield from _ibans(text, *capitals.span())
 
 
 def open_from(text: str) -> int:
