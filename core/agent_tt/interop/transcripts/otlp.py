@@ -125,8 +125,8 @@ def read_otlp(document: Document) -> Sequence[Promise] | None:
     traces: dict[str, _Trace] = {}
     trace, known_as, is_known = None, None, False
     for number in range(1 if whole is not None else len(pieces)):
-        is_large = whole is None and isinstance(document.parts, Lines)
-        request = _flat(document.parts.outline(number)) if is_large else requests.at(number)
+        parts = document.parts if whole is None else ()
+        request = _flat(parts.outline(number)) if isinstance(parts, Lines) else requests.at(number)
         is_known = is_known or request.is_one
         for at, (span, _) in enumerate(request.spans):
             named = _one(span, "traceId")
