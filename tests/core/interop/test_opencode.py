@@ -145,3 +145,17 @@ def test_messages_of_opencode_of_any_shape_open(tmp_path: Path, place: str, valu
     odd = model(2, *({**each, place: value} for each in MESSAGES[1]["parts"]), **{place: value})
     with closing(exported(tmp_path, [MESSAGES[0], odd, MESSAGES[1]])) as source:
         check_source(source)
+
+
+def test_a_message_that_is_added_to_a_storage_is_seen(tmp_path: Path) -> None:
+    path = stored(tmp_path)
+    with closing(open_source(path)) as source:
+        before, (run,) = source.version(), source.runs()
+        said = model(9, part("text", 90, text="Yes."))
+        info = {**said["info"], "id": "msg_009"}
+        (tmp_path / "storage" / "message" / SESSION / "msg_009.json").write_text(json.dumps(info))
+        parts = tmp_path / "storage" / "part" / "msg_009"
+        parts.mkdir()
+        (parts / "prt_090.json").write_text(json.dumps(said["parts"][0]))
+        assert source.version() != before
+        assert source.runs()[0].steps == run.steps + 1
