@@ -26,6 +26,7 @@ from agent_tt.codec.wire import TYPE, VALUE, Encoded, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
 from agent_tt.interop.langgraph.envelopes import made, opaque, to_wire
+from agent_tt.interop.threads.shown import SNAPSHOT, in_snapshot
 from agent_tt.langgraph.memory import Memory
 from agent_tt.langgraph.messages import EXACT, Chunk, Form, Template, copies
 
@@ -61,7 +62,6 @@ _MODULE: Final = "langchain_core.messages."
 _MESSAGES: Final = _MODULE.encode()
 _MOST_NAME: Final = 40
 """Bytes in which a message's module begins."""
-_SNAPSHOT: Final = "langgraph.checkpoint.serde.types:_DeltaSnapshot"
 """What LangGraph keeps a delta channel's whole value in, now and then."""
 _Snapshot: Final[Any] = getattr(serde_types, "_DeltaSnapshot", None)
 """That class; None in a LangGraph that has no such channels."""
@@ -151,7 +151,7 @@ class Values:
         """
         with self._lock:
             if type(serde) is JsonPlusSerializer:
-                inside = _in_snapshot(wire) if type(wire) is dict else None
+                inside = in_snapshot(wire) if _Snapshot is not None and type(wire) is dict else None
                 held = wire if inside is None else inside[0]
                 if type(held) is list and held:
                     messages = self._given_messages(serde, held)
@@ -272,7 +272,7 @@ class Values:
         wire = self._wires.get(key)
         if wire is None:
             if extension.code == _CODES["snapshot"]:
-                wire = made(_SNAPSHOT, [self._wire(unpack_extension(extension), 0)], {})
+                wire = made(SNAPSHOT, [self._wire(unpack_extension(extension), 0)], {})
             else:
                 wire = to_wire(Extension(extension.code, extension.data))
             if not self._comes_back(wire, extension):
@@ -339,7 +339,7 @@ class Values:
 
     def _made(self, wire: dict[str, Wire], payload: list[Wire]) -> Extension:
         arguments, keywords = (self._plain(part) for part in payload)
-        if _in_snapshot(wire) is not None and isinstance(arguments, list):
+        if in_snapshot(wire) is not None and isinstance(arguments, list):
             return Extension(_CODES["snapshot"], packed(arguments[0]))
         module, _, name = str(wire["class"]).partition(":")
         method = wire.get("method")
@@ -409,16 +409,6 @@ def _message(data: bytes) -> Wire:
         return None
     names: list[Wire] = [*sorted(content[2])]
     return {TYPE: "pydantic", "class": f"{module}:{name}", "set": names, "extra": None, "private": None, VALUE: fields}
-
-
-def _in_snapshot(wire: dict[str, Wire]) -> list[Wire] | None:
-    """The one value in what a snapshot of a delta channel is kept as; None if it is none."""
-    payload = wire.get(VALUE)
-    if _Snapshot is None or wire.get("class") != _SNAPSHOT or wire.get(TYPE) != "made" or not isinstance(payload, list):
-        return None
-    if len(payload) != 2 or payload[1] != {} or not isinstance(payload[0], list) or len(payload[0]) != 1:
-        return None
-    return payload[0]
 
 
 def compared(state: dict[str, Wire]) -> Encoded:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.wire import VALUE
+from agent_tt.codec.wire import VALUE, envelope_type
 from agent_tt.interop.langgraph.calls import CallMaker
 from agent_tt.interop.langgraph.calls import tokens as used
 from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, is_internal
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from agent_tt.model import ErrorInfo, RunStatus
 
 __all__ = [
+    "SNAPSHOT",
     "agent_of",
+    "in_snapshot",
     "joined",
     "next_nodes",
     "parted",
@@ -37,6 +39,9 @@ __all__ = [
     "where_writes_lie",
     "with_written",
 ]
+
+SNAPSHOT: Final = "langgraph.checkpoint.serde.types:_DeltaSnapshot"
+"""The class of a delta channel's snapshot."""
 
 _CHANNELS: Final = "channels"
 _WRITTEN: Final = "written"
@@ -73,6 +78,16 @@ def where_writes_lie(state: Mapping[str, Wire]) -> dict[str, Wire]:
     """Where writes are looked for that led to a state: its channels, and what is in none under LangGraph's key."""
     rest = state.get(LANGGRAPH_KEY)
     return {**joined(state)[0], LANGGRAPH_KEY: rest.get(_WRITTEN) if isinstance(rest, dict) else None}
+
+
+def in_snapshot(wire: Wire) -> list[Wire] | None:
+    """The one value in what the snapshot of a delta channel is kept as; None of everything else."""
+    if not isinstance(wire, dict) or wire.get("class") != SNAPSHOT or envelope_type(wire) != "made":
+        return None
+    match wire.get(VALUE):
+        case [[_] as held, keywords] if not keywords:
+            return held
+    return None
 
 
 def next_nodes(checkpoint: Mapping[str, object], channels: Mapping[str, object]) -> list[str]:

@@ -18,6 +18,7 @@ from agent_tt.interop.langgraph.envelopes import to_wire
 from agent_tt.interop.langgraph.layout import ThreadMap
 from agent_tt.interop.langgraph.rebuilding import Rebuilder
 from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
+from agent_tt.interop.threads.shown import in_snapshot
 from agent_tt.model.facts import StepFacts
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ __all__ = ["ThreadValues", "delta_channels"]
 
 _DELTA_COUNTS: Final = "counters_since_delta_snapshot"
 """What of a checkpoint's metadata names the delta channels that it does not hold."""
-_SNAPSHOT: Final = "langgraph:msgpack 7"
+_SEALED_SNAPSHOT: Final = "langgraph:msgpack 7"
+"""The class of a snapshot of which only the bytes could be kept."""
 _STORED: Final = "stored"
 
 
@@ -97,7 +99,10 @@ def _row(entry: Entry, step: Step) -> CheckpointRow:
 
 def _snapshot(value: Wire) -> Wire:
     """The value of a delta channel's snapshot; any other as it is."""
-    if not isinstance(value, dict) or value.get("class") != _SNAPSHOT or envelope_type(value) != "opaque":
+    held = in_snapshot(value)
+    if held is not None:
+        return held[0]
+    if not isinstance(value, dict) or value.get("class") != _SEALED_SNAPSHOT or envelope_type(value) != "opaque":
         return value
     stored = value.get(_STORED)
     try:
