@@ -204,7 +204,7 @@ def test_a_plan_can_be_made_while_only_reading(project: Project, busy: Run) -> N
 
 
 def test_a_run_of_another_system_cannot_be_forked(project: Project, busy: Run) -> None:
-    with pytest.raises(ReadOnlySource, match="only read"):
+    with pytest.raises(ReadOnlySource, match="no program that could run"):
         project.plan(replace(busy, read_only=True), 1)
 
 
