@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.core.frameworks.framework_agents import CHARGE, LOOKUP, FrameworkAgent, Row, row
+from tests.core.frameworks.framework_agents import CHARGE, LOOKUP, FrameworkAgent, row
 from tests.core.frameworks.scripted_models import Asks
 
 _AUDIT: Final = Asks("audit", {"order": "A-7"})
