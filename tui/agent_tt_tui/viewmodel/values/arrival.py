@@ -27,10 +27,15 @@ def unfold_changes(state: Wire, changes: Changes, folds: Folds, rows: int) -> No
         folds: What a person unfolded.
         rows: How many rows there are.
     """
-    folds.arrival = set(changes.containers)
-    if len(_tree(state, changes, folds, rows)) > rows:
+    folds.arrival = set()
+    room = rows - len(_tree(state, changes, folds, rows))
+    if room <= 0:
+        return
+    changed = changes.containers
+    folds.arrival = set(changed) if len(changed) <= room else set()  # each takes a row at least
+    if len(changed) > room or len(_tree(state, changes, folds, rows)) > rows:
         folds.arrival = set()
-        _take(state, changes, folds, rows, changes.containers[:MOST_TRIED])
+        _take(state, changes, folds, rows, changed[:MOST_TRIED])
     new = (path for path, change in changes.own.items() if change.op == "add" and parts_of(change.new) is not None)
     _take(state, changes, folds, rows, _first(new))
 
