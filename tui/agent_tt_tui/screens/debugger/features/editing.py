@@ -10,6 +10,7 @@ from textual.worker import get_current_worker
 from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError, InvalidEntryPoint, ReadOnlySource
 from agent_tt.model import Edit
+from agent_tt.model.threads import is_thread
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 
 if TYPE_CHECKING:
@@ -250,8 +251,9 @@ class Editing(DebuggerFeature):
             try:
                 plan_fork(self.model.source, run, request)
             except (InvalidEntryPoint, ReadOnlySource):
-                if run.code.entry is not None:
-                    raise  # what goes on where no program is known is asked where it is forked
+                is_asked = run.origin or is_thread(self.model.source.steps(run.id))
+                if run.code.entry is not None or not is_asked:
+                    raise  # a graph, or a model that goes on, is asked for where such a run is forked
 
         found = trouble(plan) or ""
         if found and not worker.is_cancelled:
