@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.paths import get
 from agent_tt.codec.text import summary
 from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound, UsageError
+from agent_tt.model.facts import StepFacts
 from agent_tt.querying.absent import not_there
 from agent_tt.querying.places import path_in, written_path
 from agent_tt.serving.pages import Item, page, record
@@ -72,7 +73,7 @@ def _step(asked: Asked) -> Shape:
         "status": step.status,
         "decision": step.decision,
         **({"note": note} if (note := state_note(source, run, number)) else {}),
-        **({"made_up": "no model was asked"} if step.facts.made_up else {}),
+        **({StepFacts.made_up.key: "no model was asked"} if step.facts.made_up else {}),
     }
     if step.error is not None:
         head["error"] = {"short": step.error.short, "traceback": step.error.traceback[-600:]}

@@ -224,8 +224,8 @@ def test_a_pattern_that_is_read_through_gives_what_it_found_so_far(
     store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(store, "run", 300, "work").finish("succeeded")
-    monkeypatch.setattr(finder_module, "_FIRST_SNAPSHOT_S", 0.0)
-    monkeypatch.setattr(finder_module, "_SNAPSHOT_S", 0.0)
+    monkeypatch.setattr(finder_module, "FIRST_SNAPSHOT_S", 0.0)
+    monkeypatch.setattr(finder_module, "SNAPSHOT_S", 0.0)
     finder = Finder(store, use_index=True, folder=folder)
     for _ in finder.update():
         pass

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Sieve", "Stopped"]
 
+_WRITES: Final = "writes"
+"""What older metadata of LangGraph calls what nodes wrote."""
+
 _Test: TypeAlias = "int | tuple[str, list[_Test]]"
 
 _WORD: Final = re.compile(r"\w+")
@@ -158,7 +161,7 @@ class Sieve:
         source = row.source
         if source != "loop":
             return mask | self._words.in_text(source)
-        if "writes" not in row.metadata:
+        if _WRITES not in row.metadata:
             return mask if _has_tasks(row, thread) else mask | self._said["loop"]
         known = self._told.get(id(row.metadata))  # which many rows share
         if known is None:
@@ -166,7 +169,7 @@ class Sieve:
         return mask | known | self._said["loop"]
 
     def _in_told(self, row: CheckpointRow) -> int:
-        mask = self._words.in_wire(row.metadata["writes"]) | self._numbers(len(row.told_writes))
+        mask = self._words.in_wire(row.metadata[_WRITES]) | self._numbers(len(row.told_writes))
         for _, update in row.told_writes:
             for value in update.values():
                 mask |= self._words.in_failures(value)

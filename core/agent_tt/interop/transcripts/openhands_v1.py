@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read_openhands_v1"]
 
+_FOLDER: Final = "cwd"
+"""What the sessions of other programs call the folder, too."""
+
 _NAMED: Final = "id", "kind", "source", "timestamp"
 _LISTS: Final = "items", "events"
 _TRIED: Final = 20
@@ -176,7 +179,7 @@ class _Telling:
         metadata: dict[str, Wire] = {}
         folder = text(mapping(self._state.get("workspace")).get("working_dir"))
         if folder:
-            metadata["cwd"] = folder
+            metadata |= {_FOLDER: folder}
         if text(self._state.get("title")):
             metadata |= RunFacts.title.entry(text(self._state["title"]))
         usage = None if any(step.usage.tokens_in for step in self.teller.steps) else _of_all(self._stats)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.paths import format_path, without_envelopes
 from agent_tt.codec.text import summary
 from agent_tt.providers.chat import message_of
-from agent_tt.querying.provenance.origins import leaves
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut, fit, width
 
@@ -85,6 +84,8 @@ def sentences(value: Wire) -> list[str]:
 
 def text_in(value: Wire) -> tuple[Path, str] | None:
     """The longest text of a value, as of a message its words, and where it stands in it; None where there is none."""
+    from agent_tt.querying.provenance.origins import leaves
+
     texts = [(path, leaf) for path, leaf in leaves(value) if isinstance(leaf, str)]
     return max(texts, key=lambda found: len(found[1]), default=None)
 
