@@ -41,6 +41,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         for name, empty in (("_loaded", {}), ("_told", set()), ("_looked_in", [])):
             monkeypatch.setattr(group, name, empty)
         monkeypatch.setattr(group, "_ours", ())
+        monkeypatch.setattr(group, "_others", ())
     before = set(sys.modules)
     yield folder
     for name in set(sys.modules) - before:
