@@ -17,5 +17,4 @@
 | `json_in_text` | texts that are themselves JSON |
 | `collector` | letting Python's collector of cycles rest while very many values are made |
 | `parse` | values as people type them |
-| `collector` | pauses the collector of cycles while very many objects are made |
 """

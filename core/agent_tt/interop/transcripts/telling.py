@@ -35,7 +35,7 @@ _MOST_SECONDS: Final = 1 << 36
 
 def wire(value: Json) -> Wire:
     """A value of a file as a value of a state: a dict that looks like one of our envelopes stays a dict."""
-    return encode(value)
+    return value if type(value) is str and value.isascii() else encode(value)
 
 
 def micros(stamp: Json) -> int | None:
