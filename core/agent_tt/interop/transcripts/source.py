@@ -75,6 +75,7 @@ def read_transcripts(document: Document) -> Sequence[Transcript | Promise] | Non
     return None
 
 
+_HASHES_KEPT: Final = 64
 _STEPS_KEPT: Final = 4_000
 """Steps of promised runs that are kept, together."""
 
@@ -84,13 +85,14 @@ class _Told:
     """A transcript as a run with its steps.
 
     Attributes:
-        hashes: of each list of messages the hashes of its beginnings, as far as they were asked for, by its identity.
+        hashes: of each list of messages the hashes of its beginnings, as far as they were asked for, by its identity;
+            the list stands beside them, so that no other one has that identity meanwhile.
     """
 
     transcript: Transcript
     run: Run
     steps: list[Step]
-    hashes: dict[int, list[int]] = field(default_factory=dict)
+    hashes: dict[int, tuple[list[Wire], list[int]]] = field(default_factory=dict)
 
     def step(self, step: int) -> ToldStep:
         return self.transcript.steps[step - 1]
@@ -103,7 +105,9 @@ class _Told:
 
     def beginning(self, talk: Talk) -> int:
         """The hash of a conversation's messages, from which it is not seen how many there are."""
-        hashes = self.hashes.setdefault(id(talk.messages), [0])
+        if self.transcript.later is not None and len(self.hashes) == _HASHES_KEPT:
+            self.hashes.clear()  # such lists are made anew each time, and would all be kept
+        _, hashes = self.hashes.setdefault(id(talk.messages), (talk.messages, [0]))
         for message in talk.messages[len(hashes) - 1 : talk.length]:
             hashes.append(polynomial(hashes[-1], [token(message)]))
         return hashes[talk.length]
@@ -347,7 +351,8 @@ class TranscriptSource(RunSource):
         with self._lock:
             told = self._contents().told(run_id)
             before, after = told.talk(base), told.talk(step)
-            if before.messages is not after.messages:
+            is_same = before.messages is after.messages
+            if not is_same and before.messages[: before.length] != after.messages[: before.length]:
                 return diff(cast("Wire", before.state), cast("Wire", after.state))
             ops = diff(dict(before.beside), dict(after.beside)) if before.beside != after.beside else []
             said: Wire = after.messages[before.length : after.length]
@@ -497,6 +502,8 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
         read_only=True,
         origin={"system": transcript.system, "file": str(path)},
     )
+    if transcript.later is not None:
+        transcript.steps = transcript.later
     return _Told(transcript, run, steps)
 
 

@@ -1,0 +1,211 @@
+"""Traces of very many spans as runs: one pass finds their steps, and what a step says is read when it is asked for.
+
+The pass tells the trace as `spans` does, without what models were shown and tools were given. It keeps of each step
+where its spans are. A step that is looked at is told again from these spans alone, which gives the same as telling the
+whole trace does where the rules hold that `NotInParts` stands for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, overload
+
+from agent_tt.interop.kept import Kept
+from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace
+from agent_tt.interop.transcripts.telling import answer, results_in, wire
+from agent_tt.interop.transcripts.transcript import Talk
+from agent_tt.model.facts import CallFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent_tt.interop.transcripts.spans import Span
+    from agent_tt.interop.transcripts.telling import Lane
+    from agent_tt.interop.transcripts.transcript import ToldCall, ToldStep, Transcript
+
+__all__ = ["NotInParts", "tell_later"]
+
+_STEPS_KEPT: Final = 256
+_NEAR: Final = 32
+"""Steps after one in which a result of its tools is looked for first: mostly the next model is shown it."""
+
+
+class NotInParts(Exception):
+    """What a step of this trace says cannot be told from its own spans alone, or the trace has no steps of models."""
+
+
+def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], system: Callable[[], str]) -> Transcript:
+    """A trace as a run whose steps are told when they are asked for.
+
+    Args:
+        trace: its id.
+        heads: its spans in the order in which they stand in the file, without what they say beyond `Span.does`; that
+            holds nothing that a model was shown or a tool with an id was given.
+        read: gives the span at a place in that order as a whole.
+        system: says what kept it, once the spans were looked through.
+
+    Raises:
+        NotInParts: it can only be told as a whole.
+    """
+    spans: dict[str, Span] = {}
+    places: dict[str, int] = {}
+    for place, span in enumerate(heads):
+        if span.id in spans:
+            raise NotInParts("a span was sent again")
+        spans[span.id], places[span.id] = span, place
+    if not any(isinstance(span.does, ModelWork | ToolWork) for span in spans.values()):
+        raise NotInParts("it has steps for all spans")
+    order = sorted(spans.values(), key=lambda span: (span.start_us or 0, -(span.end_us or 0)))
+    telling = _Outline(trace, spans, places, system())
+    for span in order:
+        telling.tell(span, is_of_models=True)
+    roots = [span for span in order if span.parent not in spans]
+    for span in roots:
+        span.says = read(places[span.id]).says
+    told = telling.teller.done(**facts_of_trace(roots, telling.model))
+    steps = LaterSteps(telling, read, told.steps)
+    first = next((number for number, step in enumerate(told.steps) if step.lane == "main"), None)
+    asked = None if first is None else steps[first].calls[0].asked
+    told.opening = asked or Talk([], 0)
+    told.later = steps
+    return told
+
+
+class _Outline(TraceTelling):
+    """Tells the steps of a trace, and where the spans of each are.
+
+    Attributes:
+        of: of each step the places of its spans, the one that it began with first.
+        asks: of each id the numbers of the steps that asked for a tool under it, from 0.
+    """
+
+    def __init__(self, run_id: str, spans: dict[str, Span], places: dict[str, int], system: str) -> None:
+        super().__init__(run_id, spans, system)
+        self.of: list[list[int]] = []
+        self.asks: dict[str, list[int]] = {}
+        self._places = places
+        self._numbers: dict[int, int] = {}
+
+    def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
+        if span.start_us is None or any(results_in(message) for message in work.said[:1]):
+            raise NotInParts("it matters what was said before")
+        super()._model(span, work, lane)
+        span.does = None
+        step = self._began(span)
+        for call in step.calls:
+            call.result = None
+            asked_as = CallFacts.answers.of(call.meta)
+            if asked_as:
+                call.args = None
+                self.asks.setdefault(asked_as, []).append(len(self.of) - 1)
+        lane.said.clear()
+
+    def _tool(self, span: Span, work: ToolWork, lane: Lane) -> None:
+        known = self.teller.asked.get(work.asked_as) if work.asked_as else None
+        if known is None and self._waiting.get(work.name):
+            raise NotInParts("it matters which of the calls before had no result yet")
+        before = len(self.teller.steps)
+        super()._tool(span, work, lane)
+        span.does = None
+        if known is not None:
+            self.of[self._numbers[id(known[0])]].append(self._places[span.id])
+            return
+        if span.start_us is None or len(self.teller.steps) == before:
+            raise NotInParts("it matters what was said before")
+        self._began(span)
+        if work.asked_as:
+            self.asks.setdefault(work.asked_as, []).append(len(self.of) - 1)
+
+    def _began(self, span: Span) -> ToldStep:
+        step = self.teller.steps[-1]
+        self._numbers[id(step)] = len(self.of)
+        self.of.append([self._places[span.id]])
+        return step
+
+
+class LaterSteps(Sequence["ToldStep"]):
+    """The steps of a trace, each told when it is asked for."""
+
+    def __init__(self, outline: _Outline, read: Callable[[int], Span], heads: Sequence[ToldStep]) -> None:
+        self._of, self._asks, self._read = outline.of, outline.asks, read
+        self._steps: Kept[ToldStep] = Kept(_STEPS_KEPT)
+        self._lanes = [(step.lane, step.agent) for step in heads]
+        self._is_model = bytes(step.calls[0].kind == "llm" for step in heads)
+        self._talks: list[int] = []
+        """Of each step the one after whose answer its conversation stands; -1 before the first."""
+        last: dict[str, int] = {}
+        for number, step in enumerate(heads):
+            if self._is_model[number]:
+                last[step.lane] = number
+            self._talks.append(last.get(step.lane, -1))
+        self._shown_in: dict[tuple[str, int], int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    @overload
+    def __getitem__(self, at: int) -> ToldStep: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[ToldStep]: ...
+
+    def __getitem__(self, at: int | slice) -> ToldStep | list[ToldStep]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        number = range(len(self))[at]
+        return self._steps.get(number, lambda: self._told(number))
+
+    def _told(self, number: int) -> ToldStep:
+        telling = TraceTelling("", {}, "")
+        for place in self._of[number]:
+            telling.tell(self._read(place), is_of_models=True)
+        (step,) = telling.teller.done().steps
+        step.lane, step.agent = self._lanes[number]
+        if not self._is_model[number]:
+            before = self._talks[number]
+            step.talk = Talk([], 0) if before < 0 else self[before].talk
+        for call in step.calls:
+            if call.kind == "tool" and call.status == "pending":
+                self._see(number, call)
+        return step
+
+    def _see(self, number: int, call: ToldCall) -> None:
+        """Take the result of a call out of what a model was shown later on, where it is."""
+        asked_as = CallFacts.answers.of(call.meta)
+        where = self._where_shown(asked_as, number) if asked_as else None
+        for found, content, is_error in [] if where is None else self._results(where):
+            if found == asked_as:
+                answer(call, wire(content), failed=is_error)
+                return
+
+    def _where_shown(self, asked_as: str, asked: int) -> int | None:
+        """The number of the step whose model was the first to be shown a result."""
+        if self._shown_in is None:
+            asks = self._asks[asked_as]
+            after = bisect_left(asks, asked + 1)
+            stop = asks[after] if after < len(asks) else len(self) - 1
+            for number in range(asked + 1, min(stop, asked + _NEAR) + 1):
+                if any(found == asked_as for found, _, _ in self._results(number)):
+                    return number
+            self._shown_in = self._looked_through()
+        return self._shown_in.get((asked_as, asked))
+
+    def _looked_through(self) -> dict[tuple[str, int], int]:
+        """Of each call, by its id and the number of its step, the step whose model was shown its result first."""
+        found: dict[tuple[str, int], int] = {}
+        for number in range(len(self)):
+            for asked_as, _, _ in self._results(number):
+                asks = self._asks.get(asked_as, [])
+                before = bisect_left(asks, number)  # a model is shown it before it answers
+                if before:
+                    found.setdefault((asked_as, asks[before - 1]), number)
+        return found
+
+    def _results(self, number: int) -> list[tuple[str, object, bool]]:
+        """The results of tools that the model of a step was shown."""
+        if not self._is_model[number]:
+            return []
+        does = self._read(self._of[number][0]).does
+        shown = does.shown if isinstance(does, ModelWork) else ()
+        return [result for message in shown for result in results_in(message)]
