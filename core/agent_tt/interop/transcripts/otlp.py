@@ -22,7 +22,7 @@ import binascii
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import StoreUnreadable
@@ -375,7 +375,12 @@ def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Jso
 
 
 def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
-    return {text(each.get("key")): _value(each.get("value")) for each in dicts(holder.get("attributes"))}
+    found: dict[str, Json] = {}
+    for each in dicts(holder.get("attributes")):
+        value = each.get("value")
+        is_text = type(value) is dict and len(value) == 1 and "stringValue" in value  # as most are
+        found[text(each.get("key"))] = value["stringValue"] if is_text else _value(value)
+    return found
 
 
 def _value(value: Json, depth: int = 0) -> Json:
@@ -394,7 +399,11 @@ def _value(value: Json, depth: int = 0) -> Json:
 
 def _id(given: Json) -> str:
     """An id in hexadecimal digits; protocol buffers write base64 in their own JSON."""
-    written = text(given)
+    return _id_of(text(given))
+
+
+@lru_cache(4096)
+def _id_of(written: str) -> str:
     if _HEXADECIMAL.fullmatch(written):
         return written.lower()
     try:

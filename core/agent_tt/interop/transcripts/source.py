@@ -351,8 +351,10 @@ class TranscriptSource(RunSource):
         with self._lock:
             told = self._contents().told(run_id)
             before, after = told.talk(base), told.talk(step)
-            is_same = before.messages is after.messages
-            if not is_same and before.messages[: before.length] != after.messages[: before.length]:
+            goes_on = before.messages is after.messages or (
+                before.messages[: before.length] == after.messages[: before.length]
+            )
+            if not goes_on or before.length > after.length:
                 return diff(cast("Wire", before.state), cast("Wire", after.state))
             ops = diff(dict(before.beside), dict(after.beside)) if before.beside != after.beside else []
             said: Wire = after.messages[before.length : after.length]

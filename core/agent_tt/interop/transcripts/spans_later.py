@@ -14,21 +14,28 @@ from typing import TYPE_CHECKING, Final, overload
 from agent_tt.interop.kept import Kept
 from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace
 from agent_tt.interop.transcripts.telling import answer, results_in, wire
-from agent_tt.interop.transcripts.transcript import Talk
+from agent_tt.interop.transcripts.transcript import Talk, ToldCall
 from agent_tt.model.facts import CallFacts
+from agent_tt.providers.reading import messages_of_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agent_tt.interop.transcripts.spans import Span
     from agent_tt.interop.transcripts.telling import Lane
-    from agent_tt.interop.transcripts.transcript import ToldCall, ToldStep, Transcript
+    from agent_tt.interop.transcripts.transcript import ToldStep, Transcript
+    from agent_tt.providers.shapes import Json
 
 __all__ = ["NotInParts", "tell_later"]
 
 _STEPS_KEPT: Final = 256
 _NEAR: Final = 32
 """Steps after one in which a result of its tools is looked for first: mostly the next model is shown it."""
+
+
+_MODEL: Final = ToldCall("llm", "model")
+_TOOL: Final = ToldCall("tool", "tool")
+"""Of a call the kind alone, which is what stands for a step in a list."""
 
 
 class NotInParts(Exception):
@@ -73,7 +80,7 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
 
 
 class _Outline(TraceTelling):
-    """Tells the steps of a trace, and where the spans of each are.
+    """Tells the steps of a trace without what they say, and where the spans of each are.
 
     Attributes:
         of: of each step the places of its spans, the one that it began with first.
@@ -85,43 +92,46 @@ class _Outline(TraceTelling):
         self.of: list[list[int]] = []
         self.asks: dict[str, list[int]] = {}
         self._places = places
-        self._numbers: dict[int, int] = {}
+        self._tools: set[str] = set()
 
     def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
-        if span.start_us is None or any(results_in(message) for message in work.said[:1]):
+        turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
+        if span.start_us is None or results_in(turn):
             raise NotInParts("it matters what was said before")
-        super()._model(span, work, lane)
-        span.does = None
-        step = self._began(span)
-        for call in step.calls:
-            call.result = None
-            asked_as = CallFacts.answers.of(call.meta)
-            if asked_as:
-                call.args = None
-                self.asks.setdefault(asked_as, []).append(len(self.of) - 1)
-        lane.said.clear()
+        self.model = work.answer.model or self.model
+        said = work.answer.messages or messages_of_turn(turn)
+        step = lane.answered(said, work.answer, span.end_us, span.start_us)
+        step.calls.append(_MODEL)
+        for call in (call for message in said for call in message.calls):
+            step.calls.append(_TOOL)
+            self._tools.add(call.name)
+            self._ask(call.id)
+        self._began(span)
 
     def _tool(self, span: Span, work: ToolWork, lane: Lane) -> None:
-        known = self.teller.asked.get(work.asked_as) if work.asked_as else None
-        if known is None and self._waiting.get(work.name):
+        asks = self.asks.get(work.asked_as) if work.asked_as else None
+        if asks is None and work.name in self._tools:
             raise NotInParts("it matters which of the calls before had no result yet")
-        before = len(self.teller.steps)
-        super()._tool(span, work, lane)
-        span.does = None
-        if known is not None:
-            self.of[self._numbers[id(known[0])]].append(self._places[span.id])
-            return
-        if span.start_us is None or len(self.teller.steps) == before:
+        if span.start_us is None or work.turn is not None:
             raise NotInParts("it matters what was said before")
-        self._began(span)
-        if work.asked_as:
-            self.asks.setdefault(work.asked_as, []).append(len(self.of) - 1)
+        if asks is None:
+            lane.step(work.name, span.end_us, began_us=span.start_us).calls.append(_TOOL)
+            self._ask(work.asked_as)
+            self._began(span)
+            return
+        span.does = None
+        self.of[asks[-1]].append(self._places[span.id])
+        if work.is_over:
+            step = self.teller.steps[asks[-1]]
+            step.ended_us = max(filter(None, (step.ended_us, span.end_us)), default=None)
 
-    def _began(self, span: Span) -> ToldStep:
-        step = self.teller.steps[-1]
-        self._numbers[id(step)] = len(self.of)
+    def _ask(self, asked_as: str) -> None:
+        if asked_as:
+            self.asks.setdefault(asked_as, []).append(len(self.of))
+
+    def _began(self, span: Span) -> None:
         self.of.append([self._places[span.id]])
-        return step
+        span.does = None  # what it said need not be kept
 
 
 class LaterSteps(Sequence["ToldStep"]):
@@ -202,7 +212,7 @@ class LaterSteps(Sequence["ToldStep"]):
                     found.setdefault((asked_as, asks[before - 1]), number)
         return found
 
-    def _results(self, number: int) -> list[tuple[str, object, bool]]:
+    def _results(self, number: int) -> list[tuple[str, Json, bool]]:
         """The results of tools that the model of a step was shown."""
         if not self._is_model[number]:
             return []

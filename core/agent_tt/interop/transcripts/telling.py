@@ -226,6 +226,19 @@ class Lane:
         self._teller.steps.append(step)
         return step
 
+    def answered(
+        self, said: Sequence[Message], answer: ModelAnswer, at_us: int | None = None, began_us: int | None = None
+    ) -> ToldStep:
+        """Begin the step that an answer of a model is, with what it cost; its calls are still to be added."""
+        step = self.step(_name_of([call.name for message in said for call in message.calls]), at_us, began_us=began_us)
+        if answer.error:
+            step.status, step.error = "error", ErrorInfo("model:Error", answer.error)
+        tokens, cost = answer.tokens, answer.cost_usd
+        unpriced = None if cost is not None or tokens.input is None else 1
+        step.usage = Usage(tokens.input, tokens.output, cost, unpriced)
+        step.decision = _decision(said)
+        return step
+
     def begin_anew(self, name: str, messages: Sequence[Wire], at_us: int | None = None) -> ToldStep:
         """Put another conversation in the place of the one so far, as compaction does, in a step of its own."""
         step = self.step(name, at_us)
@@ -271,9 +284,8 @@ class Lane:
         self.close()
         asked = Talk(self.said, len(self.said))
         said = answer.messages or read  # who knows the provider reads more of a turn than its shape tells
-        calls = [call for message in said for call in message.calls]
-        step = self.step(_name_of([call.name for call in calls]), at_us, began_us=began_us)
-        error = ErrorInfo("model:Error", answer.error) if answer.error else None
+        step = self.answered(said, answer, at_us, began_us)
+        error = step.error
         meta: dict[str, Wire] = {key: wire(value) for key, value in answer.to_meta().items()}
         message = wire(turn)
         step.calls.append(
@@ -282,12 +294,7 @@ class Lane:
                 None if error else message, error, step.started_us, at_us, meta,
             )
         )  # fmt: skip
-        step.status, step.error = ("error", error) if error else ("ok", None)
-        tokens, cost = answer.tokens, answer.cost_usd
-        unpriced = None if cost is not None or tokens.input is None else 1
-        step.usage = Usage(tokens.input, tokens.output, cost, unpriced)
-        step.decision = _decision(said)
-        for call in calls:
+        for call in (call for message in said for call in message.calls):
             self.ask(step, call.name, wire(call.arguments), call.id, at_us)
         self._say(message, at_us)
         for asked_as, content, is_error in results_in(turn):  # of tools that the provider runs itself
