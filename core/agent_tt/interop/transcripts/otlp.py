@@ -431,7 +431,7 @@ def work_of(span: Span, *, is_outline: bool = False) -> ModelWork | ToolWork | A
         span: the span.
         is_outline: leave out what a model was shown, and what a tool with an id was given and gave.
     """
-    words = (text(span.says.get(key)).lower() for key in _KIND_KEYS)
+    words = (text(span.says[key]).lower() for key in _KIND_KEYS if key in span.says)
     kind = next((_KINDS[word] for word in words if word in _KINDS), "")
     if kind == "llm":
         return _model_work(span, is_outline=is_outline)

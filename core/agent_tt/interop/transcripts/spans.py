@@ -130,7 +130,10 @@ class Span:
 
     def first(self, keys: Sequence[str]) -> Json:
         """What the first of some attributes says that is there."""
-        return next((self.says[key] for key in keys if self.says.get(key) not in (None, "")), None)
+        for key in keys:
+            if key in self.says and self.says[key] not in (None, ""):
+                return self.says[key]
+        return None
 
 
 def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = "") -> Transcript:

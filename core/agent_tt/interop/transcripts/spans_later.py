@@ -198,6 +198,8 @@ class LaterSteps(Sequence["ToldStep"]):
             for number in range(asked + 1, min(stop, asked + _NEAR) + 1):
                 if any(found == asked_as for found, _, _ in self._results(number)):
                     return number
+            if stop <= asked + _NEAR:
+                return None
             self._shown_in = self._looked_through()
         return self._shown_in.get((asked_as, asked))
 
