@@ -378,8 +378,10 @@ def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for each in dicts(holder.get("attributes")):
         value = each.get("value")
-        is_text = type(value) is dict and len(value) == 1 and "stringValue" in value  # as most are
-        found[text(each.get("key"))] = value["stringValue"] if is_text else _value(value)
+        if isinstance(value, dict) and len(value) == 1 and "stringValue" in value:  # as nearly all are
+            found[text(each.get("key"))] = value["stringValue"]
+        else:
+            found[text(each.get("key"))] = _value(value)
     return found
 
 

@@ -7,6 +7,7 @@ whole trace does where the rules hold that `NotInParts` stands for.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, overload
@@ -76,6 +77,8 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
     asked = None if first is None else steps[first].calls[0].asked
     told.opening = asked or Talk([], 0)
     told.later = steps
+    told.steps = [*told.steps]
+    telling.teller.steps.clear()  # the teller and its lanes know one another, and only the collector ends them
     return told
 
 
@@ -138,11 +141,15 @@ class LaterSteps(Sequence["ToldStep"]):
     """The steps of a trace, each told when it is asked for."""
 
     def __init__(self, outline: _Outline, read: Callable[[int], Span], heads: Sequence[ToldStep]) -> None:
-        self._of, self._asks, self._read = outline.of, outline.asks, read
+        self._asks, self._read = outline.asks, read
+        self._places, self._begin = array("l"), array("l", [0])
+        for places in outline.of:
+            self._places.extend(places)
+            self._begin.append(len(self._places))
         self._steps: Kept[ToldStep] = Kept(_STEPS_KEPT)
         self._lanes = [(step.lane, step.agent) for step in heads]
         self._is_model = bytes(step.calls[0].kind == "llm" for step in heads)
-        self._talks: list[int] = []
+        self._talks = array("l")
         """Of each step the one after whose answer its conversation stands; -1 before the first."""
         last: dict[str, int] = {}
         for number, step in enumerate(heads):
@@ -152,7 +159,7 @@ class LaterSteps(Sequence["ToldStep"]):
         self._shown_in: dict[tuple[str, int], int] | None = None
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._begin) - 1
 
     @overload
     def __getitem__(self, at: int) -> ToldStep: ...
@@ -168,7 +175,7 @@ class LaterSteps(Sequence["ToldStep"]):
 
     def _told(self, number: int) -> ToldStep:
         telling = TraceTelling("", {}, "")
-        for place in self._of[number]:
+        for place in self._places[self._begin[number] : self._begin[number + 1]]:
             telling.tell(self._read(place), is_of_models=True)
         (step,) = telling.teller.done().steps
         step.lane, step.agent = self._lanes[number]
@@ -218,6 +225,6 @@ class LaterSteps(Sequence["ToldStep"]):
         """The results of tools that the model of a step was shown."""
         if not self._is_model[number]:
             return []
-        does = self._read(self._of[number][0]).does
+        does = self._read(self._places[self._begin[number]]).does
         shown = does.shown if isinstance(does, ModelWork) else ()
         return [result for message in shown for result in results_in(message)]
