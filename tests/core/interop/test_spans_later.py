@@ -15,6 +15,7 @@ from tests.core.interop.otlp_bytes import request
 from tests.recordings import MISSING, recordings
 
 from agent_tt.interop.transcripts import otlp, spans_later
+from agent_tt.providers.reading import PROVIDERS, messages_of_turn
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -155,3 +156,12 @@ def test_what_a_step_says_when_it_is_asked_for_is_what_it_says_when_all_is_told(
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_a_recorded_trace_says_the_same_step_by_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_same(path, monkeypatch)
+
+
+@pytest.mark.parametrize("content", ["", "Hello.", None, 7, {"text": "Hello."}])
+@pytest.mark.parametrize("calls", [None, [], [{"id": "a", "function": {"name": "read", "arguments": "{}"}}], "none"])
+@pytest.mark.parametrize("role", ["user", "assistant", "tool", None])
+def test_a_plain_turn_is_read_as_the_first_provider_that_knows_it_reads_it(content: Any, calls: Any, role: Any) -> None:
+    turn = {"role": role, "content": content, "tool_calls": calls}
+    read = (provider.read_turn(turn) for _, provider in PROVIDERS.ours())
+    assert messages_of_turn(turn) == tuple(next(found for found in read if found is not None))
