@@ -104,7 +104,9 @@ def drawn_trace(drawn: random.Random, turns: int) -> list[dict[str, Any]]:
             del talk[: len(talk) // 2]
         asked = [drawn.choice([f"call_{turn}_{each}", f"call_{each}"]) for each in range(drawn.randrange(3))]
         tools = [drawn.choice(["search", "read"]) for _ in asked]
-        parts: list[Any] = [{"type": "text", "content": f"Answer {turn}"}] if drawn.random() < 0.6 else []
+        parts: list[Any] = (
+            [{"type": "text", "content": f"Answer {turn}.\n" * drawn.choice([1, 40])}] if drawn.random() < 0.6 else []
+        )
         parts += [{"type": "tool_call", "id": each, "name": tool, "arguments": {"of": turn}}
                   for each, tool in zip(asked, tools, strict=True)]  # fmt: skip
         said = [{"role": "assistant", "parts": parts}] if parts else []

@@ -376,12 +376,12 @@ def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Jso
 
 def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
     found: dict[str, Json] = {}
-    for each in dicts(holder.get("attributes")):
-        value = each.get("value")
-        if isinstance(value, dict) and len(value) == 1 and "stringValue" in value:  # as nearly all are
-            found[text(each.get("key"))] = value["stringValue"]
-        else:
-            found[text(each.get("key"))] = _value(value)
+    for each in items(holder.get("attributes")):
+        if isinstance(each, dict):
+            key, value = each.get("key"), each.get("value")
+            is_text = isinstance(value, dict) and len(value) == 1 and "stringValue" in value  # as nearly all are
+            said = value["stringValue"] if is_text and isinstance(value, dict) else _value(value)
+            found[key if isinstance(key, str) else ""] = said
     return found
 
 
@@ -431,7 +431,7 @@ def work_of(span: Span, *, is_outline: bool = False) -> ModelWork | ToolWork | A
 
     Args:
         span: the span.
-        is_outline: leave out what a model was shown, and what a tool with an id was given and gave.
+        is_outline: leave out what a model was shown, and what a tool was given and gave.
     """
     words = (text(span.says[key]).lower() for key in _KIND_KEYS if key in span.says)
     kind = next((_KINDS[word] for word in words if word in _KINDS), "")
@@ -441,7 +441,7 @@ def work_of(span: Span, *, is_outline: bool = False) -> ModelWork | ToolWork | A
         name = text(span.first(_TOOLS)) or span.name
         asked_as = text(span.first(_ASKED_AS))
         is_over = span.says.get("agent_tt.call.outcome") != "unknown"
-        if is_outline and asked_as:
+        if is_outline:
             return ToolWork(name, None, None, asked_as, is_over=is_over)
         return ToolWork(name, parsed(span.first(_ARGUMENTS)), parsed(span.first(_RESULTS)), asked_as, is_over=is_over)
     if kind == "agent":

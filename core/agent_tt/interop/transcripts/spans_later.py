@@ -10,14 +10,16 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, overload
 
 from agent_tt.interop.kept import Kept
 from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace
-from agent_tt.interop.transcripts.telling import answer, results_in, wire
+from agent_tt.interop.transcripts.telling import LONGEST_DECISION, answer, results_in, wire
 from agent_tt.interop.transcripts.transcript import Talk, ToldCall
 from agent_tt.model.facts import CallFacts
 from agent_tt.providers.reading import messages_of_turn
+from agent_tt.providers.shapes import Asked, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NotInParts", "tell_later"]
 
-_STEPS_KEPT: Final = 256
+_STEPS_KEPT: Final = 32
 _NEAR: Final = 32
 """Steps after one in which a result of its tools is looked for first: mostly the next model is shown it."""
 
@@ -48,8 +50,8 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
 
     Args:
         trace: its id.
-        heads: its spans in the order in which they stand in the file, without what they say beyond `Span.does`; that
-            holds nothing that a model was shown or a tool with an id was given.
+        heads: its spans in the order in which they stand in the file, without what they say beyond `Span.does`; which
+            holds nothing that a model was shown, or that a tool was given or gave.
         read: gives the span at a place in that order as a whole.
         system: says what kept it, once the spans were looked through.
 
@@ -61,6 +63,8 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
     for place, span in enumerate(heads):
         if span.id in spans:
             raise NotInParts("a span was sent again")
+        if isinstance(span.does, ModelWork):
+            span.does = _shortened(span.does)
         spans[span.id], places[span.id] = span, place
     if not any(isinstance(span.does, ModelWork | ToolWork) for span in spans.values()):
         raise NotInParts("it has steps for all spans")
@@ -82,6 +86,23 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
     return told
 
 
+def _shortened(work: ModelWork) -> ModelWork:
+    """An answer without what its step is not seen by in a list, which may be any size."""
+    turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
+    if results_in(turn):
+        raise NotInParts("it matters what was said before")
+    said = tuple(
+        Message(
+            each.role,
+            each.text[:LONGEST_DECISION],
+            reasoning=each.reasoning[:LONGEST_DECISION],
+            calls=tuple(Asked(call.id, call.name, None) for call in each.calls),
+        )
+        for each in work.answer.messages or messages_of_turn(turn)
+    )
+    return ModelWork((), (), replace(work.answer, messages=said))
+
+
 class _Outline(TraceTelling):
     """Tells the steps of a trace without what they say, and where the spans of each are.
 
@@ -98,11 +119,10 @@ class _Outline(TraceTelling):
         self._tools: set[str] = set()
 
     def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
-        turn: dict[str, Json] = work.said[0] if work.said else {"role": "assistant", "content": None}
-        if span.start_us is None or results_in(turn):
+        if span.start_us is None:
             raise NotInParts("it matters what was said before")
         self.model = work.answer.model or self.model
-        said = work.answer.messages or messages_of_turn(turn)
+        said = work.answer.messages
         step = lane.answered(said, work.answer, span.end_us, span.start_us)
         step.calls.append(_MODEL)
         for call in (call for message in said for call in message.calls):

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.providers.shapes import Json, Message
 
-__all__ = ["Lane", "Teller", "answer", "micros", "results_in", "strongest", "tool_error", "wire"]
+__all__ = ["LONGEST_DECISION", "Lane", "Teller", "answer", "micros", "results_in", "strongest", "tool_error", "wire"]
 
-_LONGEST_DECISION: Final = 200
+LONGEST_DECISION: Final = 200
+"""Characters of what was said that stand for a step in a line."""
+
 _MOST_NAMES: Final = 3
 _SPEAKERS: Final = frozenset({"assistant", "ai", "model"})
 _MOST_SECONDS: Final = 1 << 36
@@ -271,7 +273,7 @@ class Lane:
         if role == "user":
             content = turn.get("content")
             step.calls.append(ToldCall("human", "user", result=wire(content), started_us=at_us, ended_us=at_us))
-        step.decision = _words(said[0].text)[:_LONGEST_DECISION] or None
+        step.decision = _words(said[0].text)[:LONGEST_DECISION] or None
 
     def _answered(
         self,
@@ -341,12 +343,12 @@ def _name_of(tools: Sequence[str]) -> str:
 
 
 def _decision(messages: Sequence[Message]) -> str | None:
-    words = " ".join(" ".join(message.text[:_LONGEST_DECISION].split()) for message in messages).strip()
+    words = " ".join(" ".join(message.text[:LONGEST_DECISION].split()) for message in messages).strip()
     if not words:
         words = ", ".join(call.name for message in messages for call in message.calls)
     if not words:
-        words = " ".join(" ".join(message.reasoning[:_LONGEST_DECISION].split()) for message in messages).strip()
-    return words[:_LONGEST_DECISION] or None
+        words = " ".join(" ".join(message.reasoning[:LONGEST_DECISION].split()) for message in messages).strip()
+    return words[:LONGEST_DECISION] or None
 
 
 def _words(content: Wire) -> str:
