@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.bench_opened
 
-Of a session of Claude Code of 5,000 lines and a file of OTLP/JSON of 100,000 spans, by lines and as one value: seconds
+Of a session of Claude Code of 5,000 lines, a file of OTLP/JSON of 100,000 spans in 1,000 traces, by lines and as one
+value, and one trace of 100,000 spans in these forms and in protocol buffers: seconds
 from the command to the list with its runs, the first time and a later one; how soon a line that is added is seen in the
 list; and the most memory that the app took. Where caches lie is a folder of its own.
 """
@@ -20,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.bench_screen import PATIENCE_SECONDS, ROWS, Terminal
 from tests.benchmarks.large_files import session_lines, trace_lines, write_lines
+from tests.core.interop.otlp_bytes import request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def seen(terminal: Terminal, pattern: str) -> float:
@@ -62,6 +64,15 @@ def measured(path: Path, shown: str, added: dict[str, Any] | None, then: str) ->
     return times[0], times[1], following, peak
 
 
+def _of_one_trace(folder: Path) -> Iterator[Path]:
+    yield write_lines(folder / "one.jsonl", trace_lines(100_000, 1))
+    whole, written = folder / "one.json", folder / "one.pb"
+    whole.write_text(json.dumps({"resourceSpans": [line["resourceSpans"][0] for line in trace_lines(100_000, 1)]}))
+    yield whole
+    written.write_bytes(b"".join(map(request, trace_lines(100_000, 1))))
+    yield written
+
+
 def main() -> int:
     """Measure each file and print its row."""
     with tempfile.TemporaryDirectory() as folder:
@@ -78,6 +89,7 @@ def main() -> int:
             (session, r"1,?708", asked, r"1,?709"),
             (traces, r"\d runs", None, ""),
             (whole, r"\d runs", None, ""),
+            *((path, r"50,000", None, "") for path in _of_one_trace(Path(folder))),
         ]
         print(f"{'':16}{'MB':>6}{'first s':>10}{'later s':>10}{'a line s':>10}{'RSS MB':>10}")
         for path, shown, added, then in files:

@@ -51,7 +51,7 @@ def items(value: Json) -> list[Json]:
 
 def dicts(value: Json) -> list[dict[str, Json]]:
     """The dicts in a list."""
-    return [item for item in items(value) if isinstance(item, dict)]
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) and value else []
 
 
 def text(value: Json) -> str:

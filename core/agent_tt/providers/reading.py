@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from agent_tt.codec.wire import VALUE, envelope_type
 from agent_tt.plugins import PluginFailed, Plugins
 from agent_tt.providers.bodies import Pieces, decoded, header, pieces_of
+from agent_tt.providers.chat_form import message_of
 from agent_tt.providers.loose import count, first_line, mapping, parse, text
 from agent_tt.providers.prices import cost_of
 from agent_tt.providers.provider import Provider, Request
@@ -50,6 +51,9 @@ _OURS: Final = {
 
 MESSAGE: Final = "SEND"
 """In the place of a method: a message over a WebSocket."""
+
+_CHAT: Final = frozenset({"role", "content", "tool_calls"})
+"""The keys of most turns of most programs."""
 
 _FIRST_ERROR: Final = 400
 P = ParamSpec("P")
@@ -313,6 +317,9 @@ def messages_of_turn(turn: Json) -> tuple[Message, ...]:
     """
     if not isinstance(turn, dict):
         return ()
+    if turn.keys() <= _CHAT and "role" in turn and "content" in turn and not isinstance(turn["content"], list):
+        said = asked(message_of, turn)  # what ours would find, which ask for other keys or for a list of parts
+        return () if said is None else (said,)
     for _, provider in PROVIDERS.all() if "role" in turn or "type" in turn else PROVIDERS.ours():
         found = asked(provider.read_turn, turn)
         if found is not None:

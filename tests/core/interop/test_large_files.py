@@ -124,11 +124,15 @@ def test_a_page_of_runs_costs_what_it_returns_and_steps_that_were_let_go_are_tol
         check_source(opened)
 
 
+@pytest.mark.parametrize("is_later", [True, False])
 def test_a_trace_of_too_many_spans_is_shown_in_part_and_says_what_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_later: bool
 ) -> None:
     monkeypatch.setattr(otlp, "_MOST_SPANS", 11)
+    monkeypatch.setattr(otlp, "_MOST_SPANS_LATER", 11)
     path = write_lines(tmp_path / "f.jsonl", trace_lines(20, 1, 20))
+    if not is_later:  # which call a span of a tool is of, only its arguments say
+        path.write_text(path.read_text().replace("gen_ai.tool.call.id", "id"))
     with closing(open_source(path)) as opened:
         (run,) = opened.runs()
         assert (run.steps, run.incomplete) == (5, "left out are 9 of 20 spans, which stand last in the file")

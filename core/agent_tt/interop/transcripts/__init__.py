@@ -20,6 +20,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
+| `spans_later` | traces of very many spans: what a step says is read when it is asked for |
 | `otlp` | traces of OpenTelemetry, by four conventions |
 | `langfuse` | traces that Langfuse exports |
 | `langsmith` | runs of LangSmith |

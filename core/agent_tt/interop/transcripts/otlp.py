@@ -20,12 +20,15 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.pieces import Lines
 from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, Span, ToolWork, parsed, tell_trace
+from agent_tt.interop.transcripts.spans_later import NotInParts, tell_later
 from agent_tt.interop.transcripts.transcript import Promise
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
@@ -112,7 +115,10 @@ _PART: Final = re.compile(r"contents\.\d{1,4}\.message_content\.text")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 _NAMELESS: Final = "trace"
 _MOST_SPANS: Final = 25_000
-"""Spans of a trace that are told: more of them, with what they say, would not stay below 300 MB of memory."""
+"""Spans of a trace that are told as a whole: more of them, with what they say, would pass 300 MB of memory."""
+
+_MOST_SPANS_LATER: Final = 120_000
+"""Spans of a trace of which the steps are told, and what they say later."""
 
 _ERROR: Final = "2", "STATUS_CODE_ERROR"
 
@@ -168,6 +174,9 @@ class _Trace:
 
 
 def _told(trace: _Trace, requests: _Requests) -> Transcript:
+    if len(trace.places) > _MOST_SPANS:
+        with suppress(NotInParts):
+            return _told_later(trace, requests)
     spans: dict[str, Span] = {}
     resource: dict[str, Json] = {}
     records: list[dict[str, Json]] = []
@@ -191,15 +200,61 @@ def _told(trace: _Trace, requests: _Requests) -> Transcript:
         own.says = {**record.says, **own.says}
     for span in spans.values():
         span.does = work_of(span)
-    service = text(resource.get("service.name"))
-    told = tell_trace(trace.id or _NAMELESS, spans, f"OpenTelemetry, {service}" if service else "OpenTelemetry")
+    told = tell_trace(trace.id or _NAMELESS, spans, _system(resource))
     if missing:
         told.flaws.append((0, f"{missing:,} of its spans are left out: what they say is damaged"))
-    if len(trace.places) > _MOST_SPANS:
-        left = f"{len(trace.places) - _MOST_SPANS:,} of {len(trace.places):,} spans, which stand last in the file"
+    _leave_out(told, trace, _MOST_SPANS)
+    return told
+
+
+def _told_later(trace: _Trace, requests: _Requests) -> Transcript:
+    """A trace of many spans, of which only the steps are known.
+
+    Raises:
+        NotInParts: it can only be told as a whole.
+    """
+    places = trace.places[:_MOST_SPANS_LATER]
+    resource: dict[str, Json] = {}
+
+    def read(place: int) -> Span:
+        number, at = places[place]
+        spans = requests.at(number).spans[at : at + 1]
+        if not spans:
+            raise StoreUnreadable(f"what spans of {trace.id} say is damaged, or was changed meanwhile")
+        span = _span(spans[0][0])
+        span.does = work_of(span)
+        return span
+
+    def heads() -> Iterator[Span]:
+        for number, at in places:
+            if at < 0:
+                raise NotInParts("logs say more of its spans")
+            spans = requests.at(number).spans[at : at + 1]
+            if not spans:
+                raise NotInParts("some of it is damaged")
+            given, holder = spans[0]
+            resource.update({} if resource else _attributes(mapping(holder.get("resource"))))
+            span = _span(given)
+            span.does = work_of(span, is_outline=True)
+            span.says, span.events = {}, []
+            yield span
+
+    told = tell_later(trace.id or _NAMELESS, heads(), read, lambda: _system(resource))
+    _leave_out(told, trace, _MOST_SPANS_LATER)
+    return told
+
+
+def _system(resource: Mapping[str, Json]) -> str:
+    service = text(resource.get("service.name"))
+    return f"OpenTelemetry, {service}" if service else "OpenTelemetry"
+
+
+def _leave_out(told: Transcript, trace: _Trace, most: int) -> None:
+    """Say how many spans were not told, if any."""
+    if len(trace.places) > most:
+        left = f"{len(trace.places) - most:,} of {len(trace.places):,} spans, which stand last in the file"
         told.metadata |= RunFacts.parts_left_out.entry(left)
         told.flaws.append((len(told.steps), f"too large to be shown whole: left out are {left}"))
-    return told
 
 
 # ---------------------------------------------------------------- spans
@@ -320,7 +375,14 @@ def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Jso
 
 
 def _attributes(holder: Mapping[str, Json]) -> dict[str, Json]:
-    return {text(each.get("key")): _value(each.get("value")) for each in dicts(holder.get("attributes"))}
+    found: dict[str, Json] = {}
+    for each in items(holder.get("attributes")):
+        if isinstance(each, dict):
+            key, value = each.get("key"), each.get("value")
+            is_text = isinstance(value, dict) and len(value) == 1 and "stringValue" in value  # as nearly all are
+            said = value["stringValue"] if is_text and isinstance(value, dict) else _value(value)
+            found[key if isinstance(key, str) else ""] = said
+    return found
 
 
 def _value(value: Json, depth: int = 0) -> Json:
@@ -339,7 +401,11 @@ def _value(value: Json, depth: int = 0) -> Json:
 
 def _id(given: Json) -> str:
     """An id in hexadecimal digits; protocol buffers write base64 in their own JSON."""
-    written = text(given)
+    return _id_of(text(given))
+
+
+@lru_cache(4096)
+def _id_of(written: str) -> str:
     if _HEXADECIMAL.fullmatch(written):
         return written.lower()
     try:
@@ -360,24 +426,35 @@ def _micros(nanos: Json) -> int | None:
 # ---------------------------------------------------------------- what a span stands for
 
 
-def work_of(span: Span) -> ModelWork | ToolWork | AgentWork | None:
-    """What a span stands for, in the words of whichever convention it uses."""
-    words = (text(span.says.get(key)).lower() for key in _KIND_KEYS)
+def work_of(span: Span, *, is_outline: bool = False) -> ModelWork | ToolWork | AgentWork | None:
+    """What a span stands for, in the words of whichever convention it uses.
+
+    Args:
+        span: the span.
+        is_outline: leave out what a model was shown, and what a tool was given and gave.
+    """
+    words = (text(span.says[key]).lower() for key in _KIND_KEYS if key in span.says)
     kind = next((_KINDS[word] for word in words if word in _KINDS), "")
     if kind == "llm":
-        return _model_work(span)
+        return _model_work(span, is_outline=is_outline)
     if kind == "tool":
         name = text(span.first(_TOOLS)) or span.name
         asked_as = text(span.first(_ASKED_AS))
         is_over = span.says.get("agent_tt.call.outcome") != "unknown"
+        if is_outline:
+            return ToolWork(name, None, None, asked_as, is_over=is_over)
         return ToolWork(name, parsed(span.first(_ARGUMENTS)), parsed(span.first(_RESULTS)), asked_as, is_over=is_over)
     if kind == "agent":
         return AgentWork(text(span.first(_AGENTS)) or span.name)
     return None
 
 
-def _model_work(span: Span) -> ModelWork:
-    shown, said = _messages(span)
+def _model_work(span: Span, *, is_outline: bool) -> ModelWork:
+    shown: list[dict[str, Json]] = []
+    said = _listed(span.says.get("gen_ai.output.messages")) if is_outline else []
+    if not said:
+        shown, said = _messages(span)
+        shown = [] if is_outline else shown
     model = text(span.first(_MODELS))
     model = "" if model == "unknown" else model
     tokens = Tokens(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import base64
 import struct
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from agent_tt.interop.transcripts.pieces import Lines
@@ -135,6 +136,9 @@ those of them that no measurement has, whose fields have the same numbers."""
 
 _INNER: Final = _sized(2)
 """The tag of the scopes of a resource, and of what is told in a scope."""
+
+_LEAST_PAIR: Final = 6
+"""Bytes of an attribute with a text: tags and sizes of its key, its value and the text in that."""
 
 _BATCH: Final = 128 << 10
 """Bytes of spans from which on they are a piece."""
@@ -374,7 +378,9 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
         known = fields.get(tag)
         if known is not None:
             name, made, is_many = known
-            if isinstance(made, dict):
+            if made is _PAIR:
+                read = _text_pair(body, at, stop) or _message(body, at, stop, made, depth + 1)
+            elif isinstance(made, dict):
                 read = _message(body, at, stop, made, depth + 1)
             else:
                 read = made(body[at:stop] if kind == _SIZED else value)
@@ -384,3 +390,24 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
                 found[name] = read
         at = stop
     return found
+
+
+def _text_pair(body: bytes, at: int, end: int) -> dict[str, Json] | None:
+    """An attribute whose value is a text, as nearly all are; None of what is another one, or no attribute."""
+    if end - at < _LEAST_PAIR or body[at] != _FIRST or body[at + 1] >= _MORE:
+        return None
+    behind = at + 2 + body[at + 1]
+    if behind + 4 > end or body[behind] != _INNER:
+        return None
+    size, start = (body[behind + 1], behind + 2) if body[behind + 1] < _MORE else _varint(body, behind + 1)
+    if start + size != end or size < 2 or body[start] != _FIRST:
+        return None
+    size, start = (body[start + 1], start + 2) if body[start + 1] < _MORE else _varint(body, start + 1)
+    if start + size != end:
+        return None
+    return {"key": _key(body[at + 2 : behind]), "value": {"stringValue": body[start:end].decode("utf-8", "replace")}}
+
+
+@lru_cache(1024)
+def _key(given: bytes) -> str:
+    return given.decode("utf-8", "replace")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreNotFound
 from agent_tt.history.changes.diff import diff
@@ -74,6 +75,7 @@ def read_transcripts(document: Document) -> Sequence[Transcript | Promise] | Non
     return None
 
 
+_HASHES_KEPT: Final = 64
 _STEPS_KEPT: Final = 4_000
 """Steps of promised runs that are kept, together."""
 
@@ -83,13 +85,14 @@ class _Told:
     """A transcript as a run with its steps.
 
     Attributes:
-        hashes: of each list of messages the hashes of its beginnings, as far as they were asked for, by its identity.
+        hashes: of each list of messages the hashes of its beginnings, as far as they were asked for, by its identity;
+            the list stands beside them, so that no other one has that identity meanwhile.
     """
 
     transcript: Transcript
     run: Run
     steps: list[Step]
-    hashes: dict[int, list[int]] = field(default_factory=dict)
+    hashes: dict[int, tuple[list[Wire], list[int]]] = field(default_factory=dict)
 
     def step(self, step: int) -> ToldStep:
         return self.transcript.steps[step - 1]
@@ -102,7 +105,9 @@ class _Told:
 
     def beginning(self, talk: Talk) -> int:
         """The hash of a conversation's messages, from which it is not seen how many there are."""
-        hashes = self.hashes.setdefault(id(talk.messages), [0])
+        if self.transcript.later is not None and len(self.hashes) == _HASHES_KEPT:
+            self.hashes.clear()  # such lists are made anew each time, and would all be kept
+        _, hashes = self.hashes.setdefault(id(talk.messages), (talk.messages, [0]))
         for message in talk.messages[len(hashes) - 1 : talk.length]:
             hashes.append(polynomial(hashes[-1], [token(message)]))
         return hashes[talk.length]
@@ -185,8 +190,12 @@ class _Contents:
             return self._whole[run_id]
         if self._latest is None or self._latest.run.id != run_id:  # which alone may have more steps than are kept
             self._latest = None
-            self._latest = self._told.get(run_id, lambda: _told(self._path, self._promises[run_id].tell()))
+            self._latest = self._told.get(run_id, lambda: self._kept(self._promises[run_id]))
         return self._latest
+
+    def _kept(self, promise: Promise) -> _Told:
+        with collector_paused():  # which would take a third of the time
+            return _told(self._path, promise.tell())
 
     def rows_of(self, promises: Mapping[str, Promise]) -> dict[str, Run]:
         """The runs among those promised by the file as it is now that nothing was added to, if it only grew."""
@@ -206,7 +215,8 @@ class _Contents:
     def _read(self, before: _Contents | None = None) -> None:
         self._is_unread = False
         began_ns = time.time_ns()
-        document, found = self._found(self._path)
+        with collector_paused():
+            document, found = self._found(self._path)
         self._watched = () if document is None else tuple(document.watched)
         # What was written while it was read is read again.
         beside = [each if each[0] < began_ns - _TICK_NS else _UNKNOWN for each in self.look()[1:]]
@@ -219,7 +229,8 @@ class _Contents:
         self._promises = {each.id: each for each in found if isinstance(each, Promise)}
         if before is not None:
             self._runs = before.rows_of(self._promises)
-        whole = [_told(self._path, each) for each in found if isinstance(each, Transcript)]
+        with collector_paused():
+            whole = [_told(self._path, each) for each in found if isinstance(each, Transcript)]
         self._whole = {told.run.id: told for told in whole}
         order = [(told.run.started_us, told.run.parent is not None, told.run.id) for told in whole]
         order += [(promise.began_us, False, promise.id) for promise in self._promises.values()]
@@ -340,7 +351,10 @@ class TranscriptSource(RunSource):
         with self._lock:
             told = self._contents().told(run_id)
             before, after = told.talk(base), told.talk(step)
-            if before.messages is not after.messages:
+            goes_on = before.messages is after.messages or (
+                before.messages[: before.length] == after.messages[: before.length]
+            )
+            if not goes_on or before.length > after.length:
                 return diff(cast("Wire", before.state), cast("Wire", after.state))
             ops = diff(dict(before.beside), dict(after.beside)) if before.beside != after.beside else []
             said: Wire = after.messages[before.length : after.length]
@@ -490,6 +504,8 @@ def _told(path: FilePath, transcript: Transcript) -> _Told:
         read_only=True,
         origin={"system": transcript.system, "file": str(path)},
     )
+    if transcript.later is not None:
+        transcript.steps = transcript.later
     return _Told(transcript, run, steps)
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Json, ModelAnswer
 
 __all__ = [
-    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "parsed", "parsed_number",
-    "tell_trace",
+    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "facts_of_trace", "parsed",
+    "parsed_number", "tell_trace",
 ]  # fmt: skip
 
 _SHORT: Final = 200
@@ -130,7 +130,10 @@ class Span:
 
     def first(self, keys: Sequence[str]) -> Json:
         """What the first of some attributes says that is there."""
-        return next((self.says[key] for key in keys if self.says.get(key) not in (None, "")), None)
+        for key in keys:
+            if key in self.says and self.says[key] not in (None, ""):
+                return self.says[key]
+        return None
 
 
 def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = "") -> Transcript:
@@ -149,6 +152,11 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
         telling.tell(span, is_of_models=is_of_models)
     telling.end()
     roots = [span for span in order if span.parent not in spans]
+    return telling.teller.done(**facts_of_trace(roots, telling.model, title))
+
+
+def facts_of_trace(roots: Sequence[Span], model: str, title: str = "") -> dict[str, object]:
+    """What the spans that are in no other one say of a trace: its status, error, model and metadata."""
     tops = [span for span in roots if not span.parent]
     is_over = bool(tops) and all(span.end_us is not None for span in tops)
     error = next((span.error for span in tops if span.error is not None), None)
@@ -157,12 +165,12 @@ def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = 
     status = next((each for each in _STATUSES if each == told), status)  # as a run of ours stood when it was sent
     said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
     named = title or (roots[0].name if roots else "")
-    return telling.teller.done(
-        status=status,
-        error=error,
-        model=telling.model or None,
-        metadata={**said, **(RunFacts.title.entry(named) if named else {})},
-    )
+    return {
+        "status": status,
+        "error": error,
+        "model": model or None,
+        "metadata": {**said, **(RunFacts.title.entry(named) if named else {})},
+    }
 
 
 def parsed(value: Json) -> Json:

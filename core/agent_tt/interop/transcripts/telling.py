@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.providers.shapes import Json, Message
 
-__all__ = ["Lane", "Teller", "answer", "micros", "results_in", "strongest", "tool_error", "wire"]
+__all__ = ["LONGEST_DECISION", "Lane", "Teller", "answer", "micros", "results_in", "strongest", "tool_error", "wire"]
 
-_LONGEST_DECISION: Final = 200
+LONGEST_DECISION: Final = 200
+"""Characters of what was said that stand for a step in a line."""
+
 _MOST_NAMES: Final = 3
 _SPEAKERS: Final = frozenset({"assistant", "ai", "model"})
 _MOST_SECONDS: Final = 1 << 36
@@ -35,7 +37,7 @@ _MOST_SECONDS: Final = 1 << 36
 
 def wire(value: Json) -> Wire:
     """A value of a file as a value of a state: a dict that looks like one of our envelopes stays a dict."""
-    return encode(value)
+    return value if type(value) is str and value.isascii() else encode(value)
 
 
 def micros(stamp: Json) -> int | None:
@@ -226,6 +228,19 @@ class Lane:
         self._teller.steps.append(step)
         return step
 
+    def answered(
+        self, said: Sequence[Message], answer: ModelAnswer, at_us: int | None = None, began_us: int | None = None
+    ) -> ToldStep:
+        """Begin the step that an answer of a model is, with what it cost; its calls are still to be added."""
+        step = self.step(_name_of([call.name for message in said for call in message.calls]), at_us, began_us=began_us)
+        if answer.error:
+            step.status, step.error = "error", ErrorInfo("model:Error", answer.error)
+        tokens, cost = answer.tokens, answer.cost_usd
+        unpriced = None if cost is not None or tokens.input is None else 1
+        step.usage = Usage(tokens.input, tokens.output, cost, unpriced)
+        step.decision = _decision(said)
+        return step
+
     def begin_anew(self, name: str, messages: Sequence[Wire], at_us: int | None = None) -> ToldStep:
         """Put another conversation in the place of the one so far, as compaction does, in a step of its own."""
         step = self.step(name, at_us)
@@ -258,7 +273,7 @@ class Lane:
         if role == "user":
             content = turn.get("content")
             step.calls.append(ToldCall("human", "user", result=wire(content), started_us=at_us, ended_us=at_us))
-        step.decision = _words(said[0].text)[:_LONGEST_DECISION] or None
+        step.decision = _words(said[0].text)[:LONGEST_DECISION] or None
 
     def _answered(
         self,
@@ -271,9 +286,8 @@ class Lane:
         self.close()
         asked = Talk(self.said, len(self.said))
         said = answer.messages or read  # who knows the provider reads more of a turn than its shape tells
-        calls = [call for message in said for call in message.calls]
-        step = self.step(_name_of([call.name for call in calls]), at_us, began_us=began_us)
-        error = ErrorInfo("model:Error", answer.error) if answer.error else None
+        step = self.answered(said, answer, at_us, began_us)
+        error = step.error
         meta: dict[str, Wire] = {key: wire(value) for key, value in answer.to_meta().items()}
         message = wire(turn)
         step.calls.append(
@@ -282,12 +296,7 @@ class Lane:
                 None if error else message, error, step.started_us, at_us, meta,
             )
         )  # fmt: skip
-        step.status, step.error = ("error", error) if error else ("ok", None)
-        tokens, cost = answer.tokens, answer.cost_usd
-        unpriced = None if cost is not None or tokens.input is None else 1
-        step.usage = Usage(tokens.input, tokens.output, cost, unpriced)
-        step.decision = _decision(said)
-        for call in calls:
+        for call in (call for message in said for call in message.calls):
             self.ask(step, call.name, wire(call.arguments), call.id, at_us)
         self._say(message, at_us)
         for asked_as, content, is_error in results_in(turn):  # of tools that the provider runs itself
@@ -334,12 +343,12 @@ def _name_of(tools: Sequence[str]) -> str:
 
 
 def _decision(messages: Sequence[Message]) -> str | None:
-    words = " ".join(" ".join(message.text[:_LONGEST_DECISION].split()) for message in messages).strip()
+    words = " ".join(" ".join(message.text[:LONGEST_DECISION].split()) for message in messages).strip()
     if not words:
         words = ", ".join(call.name for message in messages for call in message.calls)
     if not words:
-        words = " ".join(" ".join(message.reasoning[:_LONGEST_DECISION].split()) for message in messages).strip()
-    return words[:_LONGEST_DECISION] or None
+        words = " ".join(" ".join(message.reasoning[:LONGEST_DECISION].split()) for message in messages).strip()
+    return words[:LONGEST_DECISION] or None
 
 
 def _words(content: Wire) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from agent_tt.model import NO_USAGE, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, CallStatus, ErrorInfo, RunStatus, StepStatus
@@ -101,12 +101,13 @@ class Transcript:
         began_us: when it began, where the file says that apart from its steps; microseconds since 1970.
         usage: of the whole, where the file says it beside, or in place of, that of single answers.
         flaws: what of the file could not be read, in words, with the number of the step before it.
+        later: where `steps` holds no values: the same with them, each told when it is asked for.
     """
 
     id: str
     system: str
     opening: Talk
-    steps: list[ToldStep]
+    steps: Sequence[ToldStep]
     status: RunStatus = "unknown"
     error: ErrorInfo | None = None
     model: str | None = None
@@ -115,6 +116,7 @@ class Transcript:
     fork: tuple[str, int] | None = None
     metadata: dict[str, Wire] = field(default_factory=dict)
     flaws: list[tuple[int, str]] = field(default_factory=list)
+    later: Sequence[ToldStep] | None = None
 
 
 @dataclass(frozen=True, slots=True)

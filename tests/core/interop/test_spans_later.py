@@ -1,0 +1,169 @@
+"""Traces of very many spans: one pass finds their steps, and what a step says is the same as when all is told."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.core.conformance.reading import check_source
+from tests.core.interop.otlp_bytes import request
+from tests.recordings import MISSING, recordings
+
+from agent_tt.interop.transcripts import otlp, spans_later
+from agent_tt.providers.reading import PROVIDERS, messages_of_turn
+from agent_tt.sources import open_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_tt.protocols import RunSource
+
+RECORDED = [recordings("otlp") / name for name in ("oai_latest.json", "pai_temp_v2.json")]
+
+
+def said_in(source: RunSource) -> list[Any]:
+    """All that a source says of its runs."""
+    return [
+        (
+            run,
+            source.steps(run.id),
+            [source.calls(run.id, step) for step in range(1, run.steps + 1)],
+            [source.call_page(run.id, step, step + 1) for step in range(1, run.steps + 1)],
+            [source.state(run.id, step) for step in range(run.steps + 1)],
+            [source.digest(run.id, step) for step in range(run.steps + 1)],
+            [source.changes(run.id, step) for step in range(1, run.steps + 1)],
+        )
+        for run in source.runs()
+    ]
+
+
+def check_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """See that each run of a file says the same when it is told as a whole and when its steps are told later."""
+    with closing(open_source(path)) as source:
+        whole = said_in(source)
+    found: list[str] = []
+    tell = otlp.tell_later
+
+    def tell_later(trace: str, *more: Any) -> Any:
+        told = tell(trace, *more)
+        found.append(trace)
+        return told
+
+    with monkeypatch.context() as patch:
+        patch.setattr(otlp, "_MOST_SPANS", 0)
+        patch.setattr(otlp, "tell_later", tell_later)
+        with closing(open_source(path)) as source:
+            later = said_in(source)
+            check_source(source)
+    assert set(found) == {run.id for run, *_ in later}
+    assert later == whole
+
+
+def attribute(key: str, value: Any) -> dict[str, Any]:
+    said = value if isinstance(value, str) else json.dumps(value)
+    return {"key": key, "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": said}}
+
+
+def span(number: int, parent: int, at: int, lasts: int, error: str = "", **says: Any) -> dict[str, Any]:
+    named = {f"gen_ai.{key.replace('__', '.')}": value for key, value in says.items()}
+    return {
+        "traceId": f"{7:032x}",
+        "spanId": f"{number + 1:016x}",
+        "parentSpanId": f"{parent + 1:016x}" if parent >= 0 else "",
+        "name": f"{says.get('operation__name', 'work')} {number}",
+        "startTimeUnixNano": str(1_770_000_000_000_000_000 + at * 10**6),
+        "endTimeUnixNano": str(1_770_000_000_000_000_000 + (at + lasts) * 10**6),
+        "attributes": [attribute(key, value) for key, value in named.items()],
+        **({"status": {"code": 2, "message": error}} if error else {}),
+    }
+
+
+def drawn_trace(drawn: random.Random, turns: int) -> list[dict[str, Any]]:
+    """The spans of agents inside agents, whose tools have spans, are only shown to a later model, or never end."""
+    spans = [span(0, -1, 0, 10**6, operation__name="invoke_agent", agent__name="desk")]
+    agents = [0]
+    talks: dict[int, list[Any]] = {0: []}
+    for turn in range(turns):
+        at = 10 + turn * 100
+        if drawn.random() < 0.2:
+            agents.append(len(spans))
+            name = drawn.choice(["desk", "helper", "writer"])
+            spans.append(span(len(spans), drawn.choice(agents[:-1]), at, 50_000, operation__name="invoke_agent",
+                              agent__name=name))  # fmt: skip
+            talks[agents[-1]] = []
+        agent = drawn.choice(agents)
+        talk = talks[agent]
+        if drawn.random() < 0.3:
+            talk.append({"role": "user", "parts": [{"type": "text", "content": f"Question {turn}"}]})
+        if drawn.random() < 0.1:
+            del talk[: len(talk) // 2]
+        asked = [drawn.choice([f"call_{turn}_{each}", f"call_{each}"]) for each in range(drawn.randrange(3))]
+        tools = [drawn.choice(["search", "read"]) for _ in asked]
+        parts: list[Any] = (
+            [{"type": "text", "content": f"Answer {turn}.\n" * drawn.choice([1, 40])}] if drawn.random() < 0.6 else []
+        )
+        parts += [{"type": "tool_call", "id": each, "name": tool, "arguments": {"of": turn}}
+                  for each, tool in zip(asked, tools, strict=True)]  # fmt: skip
+        said = [{"role": "assistant", "parts": parts}] if parts else []
+        spans.append(
+            span(len(spans), agent, at, 20, drawn.choice(["", "", "", "it is busy"]), operation__name="chat",
+                 request__model="gpt-5-mini", usage__input_tokens=turn, usage__output_tokens=3,
+                 input__messages=[*talk], **({"output__messages": said} if said else {}))
+        )  # fmt: skip
+        talk += said
+        for each, tool in zip(asked, tools, strict=True):
+            if drawn.random() < 0.6:
+                spans.append(
+                    span(len(spans), agent, at + 30, 20, drawn.choice(["", "", "no such file"]),
+                         operation__name="execute_tool", tool__name=tool, tool__call__id=each,
+                         tool__call__arguments={"of": turn}, tool__call__result=f"found {turn}")
+                )  # fmt: skip
+            if drawn.random() < 0.7:
+                response = {"type": "tool_call_response", "id": each, "response": f"shown {turn}"}
+                drawn.choice([*talks.values()]).append({"role": "tool", "parts": [response]})
+        if drawn.random() < 0.2:
+            spans.append(span(len(spans), agent, at + 60, 5))
+    return spans
+
+
+@pytest.mark.parametrize("kind", ["json", "lines", "bytes"])
+@given(seed=st.integers(0, 10**6), turns=st.integers(1, 25), near=st.sampled_from([0, 2, 32]))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_a_step_says_when_it_is_asked_for_is_what_it_says_when_all_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, seed: int, turns: int, near: int
+) -> None:
+    drawn = random.Random(seed)
+    spans = drawn_trace(drawn, turns)
+    drawn.shuffle(spans)
+    half = len(spans) // 2
+    requests = [{"resourceSpans": [{"scopeSpans": [{"spans": part}]}]} for part in (spans[:half], spans[half:]) if part]
+    path = tmp_path / f"f.{kind}"
+    if kind == "bytes":
+        path.write_bytes(b"".join(map(request, requests)))
+    elif kind == "lines":
+        path.write_text("".join(json.dumps(each) + "\n" for each in requests))
+    else:
+        path.write_text(json.dumps({"resourceSpans": [each["resourceSpans"][0] for each in requests]}))
+    with monkeypatch.context() as patch:
+        patch.setattr(spans_later, "_NEAR", near)
+        check_same(path, monkeypatch)
+
+
+@pytest.mark.skipif(not all(path.exists() for path in RECORDED), reason=MISSING)
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_a_recorded_trace_says_the_same_step_by_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_same(path, monkeypatch)
+
+
+@pytest.mark.parametrize("content", ["", "Hello.", None, 7, {"text": "Hello."}])
+@pytest.mark.parametrize("calls", [None, [], [{"id": "a", "function": {"name": "read", "arguments": "{}"}}], "none"])
+@pytest.mark.parametrize("role", ["user", "assistant", "tool", None])
+def test_a_plain_turn_is_read_as_the_first_provider_that_knows_it_reads_it(content: Any, calls: Any, role: Any) -> None:
+    turn = {"role": role, "content": content, "tool_calls": calls}
+    read = (provider.read_turn(turn) for _, provider in PROVIDERS.ours())
+    assert messages_of_turn(turn) == tuple(next(found for found in read if found is not None))
