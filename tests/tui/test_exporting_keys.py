@@ -55,7 +55,11 @@ async def test_a_key_writes_the_run_in_the_format_that_the_name_says(name: str, 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("run.txt", "nothing says in which format"), ("there.md", "there.md is there already"), ("run.svg", "may hold secrets")],
+    [
+        ("run.txt", "nothing says in which format"),
+        ("there.md", "there.md is there already"),
+        ("run.svg", "may hold secrets"),
+    ],
 )
 @pytest.mark.parametrize("folders", [0, 1, 20])
 async def test_what_cannot_be_exported_is_said_in_the_dialog(
