@@ -59,7 +59,10 @@ def place_by_content(before: Wire, after: Wire, path: Path, traced: Callable[[Pa
                 continue
             found = _position(old, container, step, pairs=pairs)
             if found is None and not pairs and not _is_like(earlier, item):
-                found = _alike(old, container, step)
+                alike = _alike(old, container, step)
+                if alike is not None:  # what is in it may have moved there, too
+                    inside = place_by_content([old[alike]], [item], (0, *path[depth:]), lambda place: place)
+                    return None if inside is None else _existing(before, (*was, alike, *inside[1:]))
             is_new = earlier is not None and _is_other(earlier, item)
         elif isinstance(container, dict) and isinstance(old, dict) and isinstance(step, str):
             if step in old:
