@@ -248,24 +248,18 @@ class _InPlaceCursor:
 
     def __init__(self, source: RunSource, run_id: str, step: int) -> None:
         self._source, self._run_id = source, run_id
-        self.state: Any = {}
+        self.state: Any = {"said": []}
         self.seek(step)
 
     def seek(self, step: int) -> Any:
         self.step = step
-        _overwrite(self.state, self._source.state(self._run_id, step))
+        state: Any = self._source.state(self._run_id, step) or {"said": []}
+        said = state["said"]
+        for held, now in zip(self.state["said"], said, strict=False):
+            held.clear()
+            held.update(now)
+        self.state["said"][:] = [*self.state["said"], *said[len(self.state["said"]) :]][: len(said)]
         return self.state
-
-
-def _overwrite(held: Any, state: Any) -> None:
-    state = state or {}
-    for key, value in state.items():
-        if isinstance(value, list) and isinstance(held.get(key), list):
-            held[key][:] = value
-        else:
-            held[key] = value
-    for key in held.keys() - state.keys():
-        del held[key]
 
 
 class _InPlace(MemorySource):
@@ -277,8 +271,14 @@ def test_a_source_whose_cursor_changes_its_state_where_it_stands_is_imported_as_
     tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = _InPlace()
-    states: list[dict[str, Any]] = [{"n": number, "said": [*range(number)]} for number in range(4)]
-    source.add("moving", [Did("look", state=state) for state in [*states, {"said": [0, 9, 2]}]])
+    said = [
+        [],
+        [{"n": 1, "of": {"m": 1}}],
+        [{"n": 2, "of": {"m": 1}}],
+        [{"n": 2, "of": {"m": 3}}, {"n": 4}],
+        [{"n": 5}],
+    ]
+    source.add("moving", [Did("look", state={"said": turns}) for turns in said])
     file = tmp_path / "moving.txt"
     file.write_text("a file that only this source reads")
     monkeypatch.setattr(importing, "open_source", lambda _: source)
