@@ -19,6 +19,7 @@ from agent_tt.codec.wire import Encoded
 from agent_tt.errors import NotAStore, UsageError
 from agent_tt.history.digest import digest
 from agent_tt.model import Imported
+from agent_tt.protocols.derived import lasting_states
 from agent_tt.protocols.references import id_of
 from agent_tt.redaction.values import Redactor
 from agent_tt.sources import is_store, open_source
@@ -240,9 +241,9 @@ class _Importer:
             run_id = store.begin_imported(run, origin, self._source.state(run.id, 0), wanted, parent)
         writer = store.write_run(run_id)
         first = (run.fork_step or 0) + known
-        cursor = self._source.cursor(run.id, first)
+        state_at = lasting_states(self._source, run.id, first)  # the writer takes the same object for unchanged
         for number, step in enumerate(self._steps[run.id][known:], first + 1):
-            writer.add(step, Encoded(cursor.seek(number)))
+            writer.add(step, Encoded(state_at(number)))
         store.end_imported(run_id, writer, run)
         if marked is not None:
             store.put_marks(run_id, marked)

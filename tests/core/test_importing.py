@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.conformance.reading import check_source
 from tests.core.interop.sessions import SESSION, Session, words
+from tests.core.memory_store import Did, MemorySource
 
+from agent_tt import importing
 from agent_tt.errors import RunNotFound, UsageError
 from agent_tt.importing import import_file
 from agent_tt.model import Imported, NewFork, NewRun
@@ -239,3 +241,50 @@ def test_stores_and_unknown_runs_are_refused(tmp_path: Path, store: Path) -> Non
         assert len(kept.runs()) == 1
     with pytest.raises(UsageError, match="a store of agent-tt"):
         import_file(store, tmp_path / "other.db")
+
+
+class _InPlaceCursor:
+    """Changes the state that it gave before when it moves, as the protocol allows."""
+
+    def __init__(self, source: RunSource, run_id: str, step: int) -> None:
+        self._source, self._run_id = source, run_id
+        self.state: Any = {"said": []}
+        self.seek(step)
+
+    def seek(self, step: int) -> Any:
+        self.step = step
+        state: Any = self._source.state(self._run_id, step) or {"said": []}
+        said = state["said"]
+        for held, now in zip(self.state["said"], said, strict=False):
+            held.clear()
+            held.update(now)
+        self.state["said"][:] = [*self.state["said"], *said[len(self.state["said"]) :]][: len(said)]
+        return self.state
+
+
+class _InPlace(MemorySource):
+    def cursor(self, run_id: str, step: int) -> Any:
+        return _InPlaceCursor(self, run_id, step)
+
+
+def test_a_source_whose_cursor_changes_its_state_where_it_stands_is_imported_as_it_is(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = _InPlace()
+    said = [
+        [],
+        [{"n": 1, "of": {"m": 1}}],
+        [{"n": 2, "of": {"m": 1}}],
+        [{"n": 2, "of": {"m": 3}}, {"n": 4}],
+        [{"n": 5}],
+    ]
+    source.add("moving", [Did("look", state={"said": turns}) for turns in said])
+    file = tmp_path / "moving.txt"
+    file.write_text("a file that only this source reads")
+    monkeypatch.setattr(importing, "open_source", lambda _: source)
+    (done,) = import_file(file, store)
+    with closing(open_store(store)) as copied:
+        run_id = done.run or ""
+        assert [copied.state(run_id, number) for number in range(6)] == [
+            source.state("moving", number) for number in range(6)
+        ]

@@ -43,8 +43,11 @@ async def export(source: object, path: str) -> str:
 async def test_a_key_writes_the_run_in_the_format_that_the_name_says(name: str, words: str, tmp_path: Path) -> None:
     source = told()
     source.capabilities = RedactedRuns(source).capabilities
-    path = tmp_path / name
-    assert "written: " in await export(source, str(path))
+    path = tmp_path / ("folder/" * 20) / name
+    path.parent.mkdir(parents=True)
+    said = await export(source, str(path))
+    assert "written: " in said
+    assert f"folder/{name}" in said  # however long the path is
     text = path.read_text(encoding="utf-8")
     assert words in text
     assert "EXPORT" not in text  # the dialog is no part of the picture
@@ -52,9 +55,18 @@ async def test_a_key_writes_the_run_in_the_format_that_the_name_says(name: str, 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("run.txt", "nothing says in which format"), ("there.md", "is there already"), ("run.svg", "may hold secrets")],
+    [
+        ("run.txt", "nothing says in which format"),
+        ("there.md", "there.md is there already"),
+        ("run.svg", "may hold secrets"),
+    ],
 )
-async def test_what_cannot_be_exported_is_said_in_the_dialog(name: str, words: str, tmp_path: Path) -> None:
-    (tmp_path / "there.md").write_text("mine")
-    assert words in await export(told(), str(tmp_path / name))
-    assert [path.name for path in tmp_path.iterdir()] == ["there.md"]
+@pytest.mark.parametrize("folders", [0, 1, 20])
+async def test_what_cannot_be_exported_is_said_in_the_dialog(
+    name: str, words: str, folders: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / ("folder/" * folders)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "there.md").write_text("mine")
+    assert words in await export(told(), str(folder / name))
+    assert [path.name for path in folder.iterdir()] == ["there.md"]

@@ -15,6 +15,5 @@
 | `text`, `typed_text` | values as text for people |
 | `texts`, `folding` | the texts of a value, and what it means that a text holds another one |
 | `json_in_text` | texts that are themselves JSON |
-| `collector` | letting Python's collector of cycles rest while very many values are made |
 | `parse` | values as people type them |
 """

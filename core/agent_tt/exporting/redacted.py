@@ -12,12 +12,12 @@ from agent_tt.errors import RunNotFound
 from agent_tt.exporting.export import Exported
 from agent_tt.history.changes.diff import diff
 from agent_tt.protocols import Capabilities, RunSource
-from agent_tt.protocols.derived import StateCursor
+from agent_tt.protocols.derived import StateCursor, lasting_states
 from agent_tt.redaction.texts import redact_text
 from agent_tt.redaction.values import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Wire
@@ -80,7 +80,7 @@ class RedactedRuns(RunSource):
     def __init__(self, reader: RunSource) -> None:
         self.reader = reader
         self._redactor = _Redactor()
-        self._cursors: dict[str, Cursor] = {}
+        self._states: dict[str, Callable[[int], Wire]] = {}
         self._lock = threading.RLock()
 
     @property
@@ -131,7 +131,7 @@ class RedactedRuns(RunSource):
 
     def cursor(self, run_id: str, step: int) -> Cursor:
         """Make a cursor that stands at `step`."""
-        return StateCursor(lambda at: self._shared(run_id, at), step)
+        return StateCursor(lambda at: self._shared(run_id, at), step, lasts=True)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         """List the operations between what is left of two states."""
@@ -141,12 +141,9 @@ class RedactedRuns(RunSource):
     def _shared(self, run_id: str, step: int) -> Wire:
         """What is left of a state; it shares with its neighbours what they have in common, where they tell."""
         with self._lock:
-            if run_id not in self._cursors:
-                self._cursors[run_id] = self.reader.cursor(run_id, step)
-            cursor = self._cursors[run_id]
-            # A store's changes its state where it stands, and with it what was read before; so may one of another kind.
-            is_lasting = isinstance(cursor, StateCursor) and not self.reader.capabilities.records
-            return self._redactor.value(cursor.seek(step) if is_lasting else self.reader.state(run_id, step))
+            if run_id not in self._states:
+                self._states[run_id] = lasting_states(self.reader, run_id, step)
+            return self._redactor.value(self._states[run_id](step))
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """Find the checkpoint that `changes(step)` are against."""

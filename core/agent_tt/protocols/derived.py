@@ -24,6 +24,7 @@ __all__ = [
     "base_step",
     "changes",
     "forks",
+    "lasting_states",
     "later_steps",
     "next_write",
     "unreadable",
@@ -43,6 +44,8 @@ class _Source(Protocol):
 
     def state(self, run_id: str, step: int) -> Wire: ...
 
+    def cursor(self, run_id: str, step: int) -> object: ...
+
     def base_step(self, run_id: str, step: int) -> int | None: ...
 
     def changes(self, run_id: str, step: int) -> list[Op]: ...
@@ -55,10 +58,17 @@ class StateCursor:
         read: gives the state after a step.
         step: where it stands at first.
         may_change: whether the step where it stands may take its checkpoint later, and is read again when asked for.
+        lasts: whether a state that it gave stays as it is when the cursor moves on.
+
+    Attributes:
+        lasts: the same.
     """
 
-    def __init__(self, read: Callable[[int], Wire], step: int, *, may_change: bool = False) -> None:
+    def __init__(
+        self, read: Callable[[int], Wire], step: int, *, may_change: bool = False, lasts: bool = False
+    ) -> None:
         self._read = read
+        self.lasts = lasts
         self._may_change = may_change
         self._step = step
         self._state = read(step)
@@ -78,6 +88,23 @@ class StateCursor:
         if self._may_change or step != self._step:
             self._state, self._step = self._read(step), step
         return self._state
+
+
+def lasting_states(source: _Source, run_id: str, step: int) -> Callable[[int], Wire]:
+    """What gives the states of a run, each of which stays as it is when the next one is asked for.
+
+    Neighbours share what they have in common where the source's cursor says that its states last; else each is a copy.
+    So whoever compares them by their objects misses no change.
+
+    Args:
+        source: where the run lies.
+        run_id: the run.
+        step: the first step that is asked for.
+    """
+    cursor = source.cursor(run_id, step)
+    if isinstance(cursor, StateCursor) and cursor.lasts:
+        return cursor.seek
+    return lambda at: source.state(run_id, at)
 
 
 def forks(runs: Sequence[Run], run_id: str, *, deep: bool) -> list[Run]:

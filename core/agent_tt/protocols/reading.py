@@ -266,7 +266,7 @@ class RunSource(ABC):
 
     def cursor(self, run_id: str, step: int) -> Cursor:
         """Make a cursor that stands at `step`. One cursor belongs to one thread at a time."""
-        return derived.StateCursor(lambda at: self.state(run_id, at), step)
+        return derived.StateCursor(lambda at: self.state(run_id, at), step, lasts=True)
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """Find the checkpoint that `changes(step)` are against: the previous one on the track; None for the first."""

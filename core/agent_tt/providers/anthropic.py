@@ -24,6 +24,8 @@ __all__ = ["OWN_BLOCKS", "Anthropic"]
 _HOSTED = ("web_search", "web_fetch", "code_execution", "tool_search", "mcp")
 """How the types of tools begin that Anthropic runs itself; `bash`, `text_editor` and `computer` are the agent's."""
 _ASKING = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_SAID_ONCE = ("system", "tools")
+"""What a request that goes on with a thread leaves out: the server has it from the one that created the thread."""
 OWN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
 """Types of blocks that no other provider has."""
 
@@ -100,10 +102,10 @@ class Anthropic(Provider):
 
 def _call(body: dict[str, Json]) -> ModelCall:
     system = text_of(body.get("system"))
-    conversation: dict[str, Json] = {} if body.get("system") is None else {"system": body["system"]}
-    for key in ("previous_message_id", "conversation"):
-        if body.get(key) is not None:
-            conversation[key] = body[key]
+    thread = mapping(body.get("thread"))
+    # With a thread only the first request says what its tools are, as it does with the system prompt.
+    keys = ("system", *(("tools", "thread") if thread else ()), "previous_message_id", "conversation")
+    conversation: dict[str, Json] = {key: body[key] for key in keys if body.get(key) is not None}
     conversation["messages"] = items(body.get("messages"))
     messages = [read for message in dicts(body.get("messages")) for read in _messages(message)]
     return ModelCall(
@@ -114,8 +116,10 @@ def _call(body: dict[str, Json]) -> ModelCall:
         parameters=without(body, "model", "system", "messages", "tools"),
         conversation=conversation,
         turns="messages",
-        answer_key="previous_message_id",
+        answer_key="thread" if thread else "previous_message_id",
         kept_key="conversation",
+        kept_beside=_SAID_ONCE if thread else (),
+        begins_anew={"type": "create"} if thread else None,
     )
 
 

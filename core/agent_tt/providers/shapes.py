@@ -114,6 +114,10 @@ class ModelCall:
         answer_key: the key in `conversation` that names the answer before it, where the provider keeps what came
             before; empty where it has none.
         kept_key: the key in `conversation` that names a conversation that the provider keeps; empty as above.
+        kept_beside: keys of `conversation` whose values the provider keeps with it: a request that names the answer
+            before it does not say them again.
+        begins_anew: what `answer_key` holds in a request that sends the whole conversation, for the provider to keep;
+            None where it holds nothing.
     """
 
     api: str = ""
@@ -126,6 +130,8 @@ class ModelCall:
     turns: str = ""
     answer_key: str = ""
     kept_key: str = ""
+    kept_beside: tuple[str, ...] = ()
+    begins_anew: Json = None
 
     @property
     def system(self) -> str:
@@ -203,5 +209,7 @@ class Reply:
 
 
 def _id_of(value: Json) -> str:
-    found = value.get("id") if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = value.get("id", value.get("previous_message_id"))
+    found = value
     return found if isinstance(found, str) else ""

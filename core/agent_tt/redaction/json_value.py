@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.redaction.judging import is_secret_number, is_secret_text
+from agent_tt.redaction.judging import is_secret_number, is_secret_text, secret_cookies
 from agent_tt.redaction.marks import is_mark
-from agent_tt.redaction.names import SCHEMA_PARENTS, within
+from agent_tt.redaction.names import SCHEMA_PARENTS, kind_of, within
 from agent_tt.redaction.spans import Span
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ class JsonValue:
 
     def _string(self, first: int, last: int, name: str) -> Iterator[Span]:
         value = self._text[first:last]
-        if not is_mark(value) and is_secret_text(name, value, lambda: self._around(first, last)):
+        if kind_of(name) == "cookie" and not is_mark(value):
+            yield from (Span(first + start, first + end) for start, end in secret_cookies(value))
+        elif not is_mark(value) and is_secret_text(name, value, lambda: self._around(first, last)):
             yield Span(first, last)
 
     def _number(self, number: re.Match[str], name: str) -> Iterator[Span]:

@@ -10,12 +10,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.fields import FIELDS
-from agent_tt.redaction.names import kind_of
+from agent_tt.redaction.marks import is_mark
+from agent_tt.redaction.names import is_secret_cookie, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["is_placeholder", "is_secret_number", "is_secret_text", "is_wordy", "looks_made"]
+__all__ = ["is_placeholder", "is_secret_number", "is_secret_text", "is_wordy", "looks_made", "secret_cookies"]
 
 _LETTERS: Final = 24
 """From this length on a token is a secret even if it is nothing but letters: no word of a model is as long."""
@@ -41,6 +42,7 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS_BETWEEN: Final = re.compile(r"[-_.:/ ]+")
+_ONE_COOKIE: Final = re.compile(r"(?P<name>[^=;,\s\"]{1,100})=\"?(?P<it>[^;,\s\"]{1,4000})")
 _SMALL_NUMBER: Final = re.compile(r"\d{1,3}|(?:19|20)\d\d")
 
 
@@ -115,8 +117,25 @@ def _is_pin(value: str) -> bool:
     return shown.isalnum() and 3 <= len(shown) <= 12 and sum(map(str.isdigit, shown)) >= min(3, len(shown))
 
 
-def _is_cookie(value: str) -> bool:
-    return ("=" in value and " =" not in value) or looks_made(value)
+def secret_cookies(value: str) -> list[tuple[int, int]]:
+    """Where the secrets stand in what a cookie's name holds: in `a=…; b=…` in what lets somebody in, else all of it.
+
+    Args:
+        value: the header, or what a field of that name holds.
+
+    Returns:
+        Beginning and end of each.
+    """
+    found = []
+    pairs = [*_ONE_COOKIE.finditer(value)]
+    for pair in pairs:
+        held = pair["it"]
+        if not held.strip("="):  # the signs that base64 ends with
+            if looks_made(pair["name"]):
+                found.append(pair.span())
+        elif is_secret_cookie(pair["name"], held) and not is_mark(held) and not is_placeholder(held):
+            found.append(pair.span("it"))
+    return [(0, len(value))] if not pairs and looks_made(value) else found
 
 
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
@@ -124,7 +143,7 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     "credential": lambda value: looks_made(value) or (not value.isalpha() and not is_wordy(value)),
     "pin": _is_pin,
     "pwd": lambda value: _PATH.match(value) is None,
-    "cookie": _is_cookie,
+    "cookie": lambda value: bool(secret_cookies(value)),
     "field": lambda value: not FIELDS.allow(value),
     "jwt": lambda value: len(value) >= _MADE and not any(letter.isspace() for letter in value),
 }

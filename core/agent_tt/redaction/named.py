@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.redaction.anchors import ANCHORS, BESIDE_WORDS
 from agent_tt.redaction.fields import FIELDS, FIRST_HINTS
 from agent_tt.redaction.json_value import JsonValue, is_description
-from agent_tt.redaction.judging import is_placeholder, is_secret_text, is_wordy
+from agent_tt.redaction.judging import is_placeholder, is_secret_text, is_wordy, secret_cookies
 from agent_tt.redaction.logins import is_code, is_login, logins_in
 from agent_tt.redaction.marks import is_mark
-from agent_tt.redaction.names import is_secret_cookie, kind_of
+from agent_tt.redaction.names import kind_of
 from agent_tt.redaction.spans import Span
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ _COOKIES: Final = re.compile(
     r"\\{0,7}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,7}[\"']?"
     r"(?P<it>(?:[^\r\n\"'\\]|(?<==)\"[^\"\r\n\\]{0,4000}\"){3,4000})"  # the value of a cookie may stand in quotes
 )
-_ONE_COOKIE: Final = re.compile(r"(?P<name>[^=;,\s\"]{1,100})=\"?(?P<it>[^;,\s\"]{1,4000})")
 _AUTHORIZATION: Final = re.compile(
     r"\\{0,7}[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\{0,7}[\"']?"
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
@@ -184,7 +183,9 @@ class _Place:
         if self._name.lower().endswith("authorization"):
             yield from self._authorization()
         elif kind_of(self._name) == "cookie" and (cookies := self._cookies()):
-            yield from self._secret_cookies(*cookies)
+            begin, header = cookies
+            self.end = begin + len(header)
+            yield from (Span(begin + start, begin + end) for start, end in secret_cookies(header))
         elif (value := self._json()) is not None:
             yield from value
         else:
@@ -239,21 +240,10 @@ class _Place:
         self.end = value.at
         return iter(found)
 
-    def _cookies(self) -> tuple[int, list[re.Match[str]]] | None:
-        """The cookies of a header, and where they begin; None where the name is not followed by any."""
+    def _cookies(self) -> tuple[int, str] | None:
+        """Where the cookies of a header begin, and they; None where the name is not followed by any."""
         header = _COOKIES.match(self._text, self._name_end)
-        if header is None or "=" not in header["it"]:
-            return None
-        return header.start("it"), [*_ONE_COOKIE.finditer(header["it"])]
-
-    def _secret_cookies(self, begin: int, cookies: list[re.Match[str]]) -> Iterator[Span]:
-        if cookies:
-            self.end = begin + cookies[-1].end()
-        for cookie in cookies:
-            value = cookie["it"]
-            if is_secret_cookie(cookie["name"], value) and not is_mark(value) and not is_placeholder(value):
-                start = begin + cookie.start("it")
-                yield Span(start, start + len(value))
+        return None if header is None or "=" not in header["it"] else (header.start("it"), header["it"])
 
     def _authorization(self) -> Iterator[Span]:
         found = _AUTHORIZATION.match(self._text, self._name_end)

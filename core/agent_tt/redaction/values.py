@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.carried import Carried
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.redaction.given import GIVEN, SHORTEST_GIVEN
-from agent_tt.redaction.judging import is_placeholder, is_secret_number, is_secret_text
+from agent_tt.redaction.judging import is_placeholder, is_secret_number, is_secret_text, secret_cookies
 from agent_tt.redaction.marks import (
     MARK,
     is_mark,
@@ -149,6 +149,8 @@ class _Walk:
         return shown
 
     def _named_text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
+        if name.lower() == "set-cookie":
+            return self._clean(without_cookies(text, self._hide))
         if text and is_secret_text(name, text, lambda: " ".join(beside or ())):
             return self._secret(text, name)
         return self._clean(text)
@@ -161,11 +163,17 @@ class _Walk:
 
     def _secret(self, text: str, name: str = "") -> str:
         """What stands for a secret."""
-        if name.lower() == "set-cookie":
-            return without_cookies(text, self._hide)
         if is_mark(text):
             return self._clean(text)
+        if kind_of(name) == "cookie":
+            return self._clean(self._cookies(text))
         return self._clean(self._hide(text))
+
+    def _cookies(self, text: str) -> str:
+        """Cookies without what lets somebody in, as a text that holds them has them."""
+        for start, end in reversed(secret_cookies(text)):
+            text = text[:start] + self._hide(text[start:end]) + text[end:]
+        return text
 
     def _dict(self, fields: dict[str, Wire], name: str) -> Wire:
         if TYPE in fields:

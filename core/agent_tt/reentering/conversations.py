@@ -133,6 +133,9 @@ class ConversationEdit:
         key, named, sent = call.turns, call.answer_key, call.conversation
         known = _list(self._before.get(key)) or []
         changed: dict[str, Json] = {each: value for each, value in sent.items() if each != named}
+        changed |= {each: self._after[each] for each in call.kept_beside if each in self._after and each not in sent}
+        if call.begins_anew is not None:
+            changed[named] = call.begins_anew
         changed[key] = cast("list[Json]", [*edited, *self._rest(turns, known, edited)])
         for other in {*self._before, *self._after} - {key, named}:
             if _plain(sent.get(other)) == _plain(self._before.get(other)) and other in self._after:

@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.core.interop import graphs
 
+from agent_tt.errors import RunNotFound
 from agent_tt.langgraph import Checkpointer
 from agent_tt.sources import open_source
 
@@ -300,6 +301,26 @@ def test_pruning_keeps_what_delta_channels_are_rebuilt_from(tmp_path: Path):
         assert saver.get_delta_channel_history(config=latest, channels=["log", "other"]) == before
         with pytest.raises(ValueError, match="keep_latest"):
             saver.prune(["t"], strategy="all")
+
+
+def test_of_a_thread_that_another_process_prunes_a_reader_says_it_once_and_reads_what_is_left(tmp_path: Path):
+    path = tmp_path / "runs.db"
+    with Checkpointer(path) as saver:
+        graphs.chain("one", "two").compile(checkpointer=saver).invoke({"log": ["in"], "topic": "x"}, graphs.thread())
+    with closing(open_source(path)) as source:
+        (run,) = source.runs()
+        cursor = source.cursor(run.id, 1)
+        code = "import sys; from agent_tt.langgraph import Checkpointer; Checkpointer(sys.argv[1]).prune(['t'])"
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+        with pytest.raises(RunNotFound, match="deleted meanwhile"):
+            source.steps(run.id)
+        (left,) = source.runs()
+        assert (left.id, left.steps) == (run.id, 1)
+        assert len(source.steps(run.id)) == 1
+        state: Any = source.state(run.id, 1)
+        assert state["log"] == ["in", "one", "two"]
+        with pytest.raises(RunNotFound, match="deleted meanwhile"):  # it stands in the run as it was
+            cursor.seek(2)
 
 
 def test_without_langgraph_the_error_names_the_extra():

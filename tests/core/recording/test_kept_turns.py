@@ -62,6 +62,7 @@ def record(tmp_path):
         ("input", lambda n: {"conversation": "conv_1"}, respond),
         ("input", lambda n: {"conversation": {"id": "conv_1"}}, respond),
         ("messages", lambda n: {"previous_message_id": f"msg_{n}"}, answer),
+        ("messages", lambda n: {"thread": {"type": "continue", "previous_message_id": f"msg_{n}"}}, answer),
     ],
 )
 def test_a_request_that_names_what_came_before_has_the_whole_conversation_as_its_state(record, key, named, turn):
@@ -77,6 +78,20 @@ def test_a_request_that_names_what_came_before_has_the_whole_conversation_as_its
         ["one", "answer 1", "two", "answer 2"],
         ["one", "answer 1", "two", "answer 2", "three", "and more", "answer 3"],
     ]
+    assert {step.track for step in steps} == {"main"}
+
+
+def test_what_only_the_first_request_of_a_thread_says_belongs_to_the_conversation(record):
+    tools = [{"name": "look", "input_schema": {"type": "object"}}]
+
+    def agent():
+        answer(1, say("one"), system="be kind", tools=tools, thread={"type": "create"})
+        answer(2, say("two"), thread={"type": "continue", "previous_message_id": "msg_1"})
+        answer(3, say("three"), thread={"type": "continue", "previous_message_id": "msg_2"})
+
+    states, steps, _ = record(agent)
+    assert [(state["system"], state["tools"]) for state in states] == [("be kind", tools)] * 3
+    assert [len(state["messages"]) for state in states] == [2, 4, 6]
     assert {step.track for step in steps} == {"main"}
 
 

@@ -263,3 +263,18 @@ def test_no_text_names_a_secret_without_one_of_the_signs_that_are_looked_for_fir
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(named, "_SIGN", re.compile(""))
         assert [*named.named_secrets(text)] == found
+
+
+@for_all(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["hop", "sid", "theme", "session", "csrftoken", "id"]),
+            st.sampled_from(["1", "a1", "dark", "ab12cd", "a1b2c3d4e5f6a7b8c9", "<key>", "QUJDRA==", "="]),
+        ),
+        max_size=4,
+    )
+)
+def test_cookies_lose_the_same_in_a_text_as_in_a_value(pairs: list[tuple[str, str]]):
+    cookies = "; ".join(f"{name}={value}" for name, value in pairs) or "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+    for value in ({"cookie": cookies}, {"cookies": [cookies]}):
+        assert json.loads(redact_text(json.dumps(value))) == redact(value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.core.reentering.support import Project
 
-pytestmark = pytest.mark.warm("httpx")
+pytestmark = pytest.mark.warm("httpx", "anthropic")
 
 AGENT = """
 import agent_tt
@@ -34,6 +34,28 @@ with agent_tt.record("kept", steps="model calls"):
 """
 
 
+RUNNER = """
+import agent_tt
+from anthropic import Anthropic, beta_tool
+
+@beta_tool
+def look(order: str) -> str:
+    \"\"\"Look an order up.\"\"\"
+    return f"{order} owes 30"
+
+with agent_tt.record("kept", steps="model calls"):
+    runner = Anthropic(api_key="none", base_url="__URL__").beta.messages.tool_runner(
+        model="claude-sonnet-4-5",
+        max_tokens=9,
+        system="be kind",
+        tools=[look],
+        messages=[{"role": "user", "content": "one"}],
+    )
+    for message in runner:
+        pass
+"""
+
+
 class Provider(ThreadingHTTPServer):
     """Answers with all words that it heard, and keeps each conversation under the answer's id."""
 
@@ -44,6 +66,25 @@ class Provider(ThreadingHTTPServer):
         self.asked: list[dict[str, Any]] = []
         self.kept: dict[str, list[Any]] = {}
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def go_on(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer as Anthropic's messages do, with a tool's call until two results are there."""
+        turns = [*self.kept.get(asked["thread"].get("previous_message_id", ""), []), *asked["messages"]]
+        number = len(self.kept) + 1
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "look", "input": {"order": f"A-{number}"}}
+        is_done = len(turns) > 4
+        content = [{"type": "text", "text": "done"}] if is_done else [call]
+        self.kept[f"msg_{number}"] = [*turns, {"role": "assistant", "content": content}]
+        return {
+            "id": f"msg_{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": asked["model"],
+            "content": content,
+            "stop_reason": "end_turn" if is_done else "tool_use",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
 
     @property
     def url(self) -> str:
@@ -60,6 +101,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(asked)
+        if "messages" in asked:
+            self.give(self.server.go_on(asked))
+            return
         turns = [*self.server.kept.get(asked.get("previous_response_id", ""), []), *asked["input"]]
         said = " ".join(turn["content"] for turn in turns if turn.get("role") == "user")
         number = f"resp_{len(self.server.kept) + 1}"
@@ -67,6 +111,9 @@ class Handler(BaseHTTPRequestHandler):
         item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
         self.server.kept[number] = [*turns, item]
         answer = {"id": number, "object": "response", "status": "completed", "model": "m", "output": [item]}
+        self.give(answer)
+
+    def give(self, answer: dict[str, Any]) -> None:
         raw = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -142,3 +189,36 @@ def test_another_answer_and_an_edit_of_the_id_itself_are_left_alone() -> None:
     assert told[0] == {"input": [{"role": "user", "content": "ONE"}]}
     assert sent(SET, "r9") is None
     assert sent(Edit("set", "previous_response_id", "r7"), "r1") is None
+
+
+def test_an_edited_thread_is_begun_anew_with_what_only_its_first_request_said(
+    project: Project, provider: Provider
+) -> None:
+    run = project.record(RUNNER.replace("__URL__", provider.url))
+    first = provider.asked[0]
+    assert [asked.get("thread") for asked in provider.asked] == [
+        {"type": "create"},
+        {"type": "continue", "previous_message_id": "msg_1"},
+        {"type": "continue", "previous_message_id": "msg_2"},
+    ]
+    provider.asked.clear()
+    fork = project.forked(run.name, 2, [Edit("set", "messages[0].content", "ONE")], allow=["POST *"])
+    assert fork.status == "succeeded"
+    (third,) = provider.asked
+    assert third["thread"] == {"type": "create"}
+    assert (third["system"], third["tools"]) == (first["system"], first["tools"])
+    assert third["messages"][0] == {"role": "user", "content": "ONE"}
+    assert [turn["role"] for turn in third["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert fork.metadata.get("edits_without_effect") in (None, [])
+
+
+def test_a_thread_that_goes_on_after_an_edit_names_the_new_answer(project: Project, provider: Provider) -> None:
+    run = project.record(RUNNER.replace("__URL__", provider.url))
+    provider.asked.clear()
+    assert (
+        project.forked(run.name, 1, [Edit("set", "messages[0].content", "ONE")], allow=["POST *"]).status == "succeeded"
+    )
+    second, third = provider.asked
+    assert second["thread"] == {"type": "create"}
+    assert second["messages"][0]["content"] == "ONE"
+    assert third["thread"] == {"type": "continue", "previous_message_id": "msg_4"}

@@ -347,7 +347,7 @@ class LangGraphSource(RunSource):
 
     def cursor(self, run_id: str, step: int) -> StateCursor:
         """Make a cursor that stands at `step`."""
-        return StateCursor(lambda at: self._shared_state(run_id, at), step)
+        return StateCursor(lambda at: self._shared_state(run_id, at), step, lasts=True)
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """Find the step of the checkpoint that this one went on from; None for the first of a subgraph."""

@@ -341,7 +341,7 @@ class TranscriptSource(RunSource):
 
     def cursor(self, run_id: str, step: int) -> StateCursor:
         """Make a cursor that stands at `step`."""
-        return StateCursor(lambda at: self._shared(run_id, at), step)
+        return StateCursor(lambda at: self._shared(run_id, at), step, lasts=True)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         """List the operations that turned the conversation before `step` into that after it."""

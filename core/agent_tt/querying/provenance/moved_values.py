@@ -2,7 +2,7 @@
 
 The operations of a step say what stands where afterwards, not what was carried there: a list that was reversed reads as
 if every element had been written anew. An element that is the same as one that stood elsewhere, or that has the same
-id, is that one.
+id, is that one. So is the only one that has something telling in common with it, where its place held nothing like it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ __all__ = ["place_by_content"]
 _IDS: Final = ("id", "uuid", "tool_call_id", "call_id", "key")
 _MOST_ITEMS: Final = 20_000
 _MOST_NODES: Final = 20_000
+_MOST_ALIKE: Final = 200
+"""Elements of the longest list in which elements are compared by what they hold."""
 
 
 def place_by_content(before: Wire, after: Wire, path: Path, traced: Callable[[Path], Path | None]) -> Path | None:
@@ -56,6 +58,11 @@ def place_by_content(before: Wire, after: Wire, path: Path, traced: Callable[[Pa
             if earlier is not None and _is_same(earlier, item, pairs=pairs):
                 continue
             found = _position(old, container, step, pairs=pairs)
+            if found is None and not pairs and not _is_like(earlier, item):
+                alike = _alike(old, container, step)
+                if alike is not None:  # what is in it may have moved there, too
+                    inside = place_by_content([old[alike]], [item], (0, *path[depth:]), lambda place: place)
+                    return None if inside is None else _existing(before, (*was, alike, *inside[1:]))
             is_new = earlier is not None and _is_other(earlier, item)
         elif isinstance(container, dict) and isinstance(old, dict) and isinstance(step, str):
             if step in old:
@@ -88,6 +95,30 @@ def _position(old: list[Wire], new: list[Wire], at: int, *, pairs: bool) -> int 
         return None
     turn = now.index(at) if at in now else len(before)
     return before[turn] if turn < len(before) else None
+
+
+def _alike(old: list[Wire], new: list[Wire], at: int) -> int | None:
+    """Which element of a list before has become the element at a position now: the only two that are alike.
+
+    Where an element changed while one before it went away, nothing that is there now is as it was.
+    """
+    item = new[at]
+    if not isinstance(item, dict | list) or _mark(item) is not None or max(len(old), len(new)) > _MOST_ALIKE:
+        return None
+    before = [number for number, each in enumerate(old) if _mark(each) is None and _is_like(each, item)]
+    if len(before) != 1 or any(_is_like(old[before[0]], each) for number, each in enumerate(new) if number != at):
+        return None
+    return before[0]
+
+
+def _is_like(one: Wire, other: Wire) -> bool:
+    """Whether two lists or two objects hold something telling in common: objects under the same name."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return any(key in one and identical(one[key], item) and is_telling(item) for key, item in other.items())
+    if isinstance(one, list) and isinstance(other, list):
+        most = slice(_MOST_ALIKE)
+        return any(is_telling(item) and any(identical(each, item) for each in one[most]) for item in other[most])
+    return False
 
 
 def _pair(old: list[Wire], new: list[Wire], item: Wire) -> int | None:

@@ -61,6 +61,7 @@ class Lineage:
         self._log = log
         self._numbers: dict[str, int] = {}
         self._origins: dict[int, _Origin] = {}
+        self._gone: set[int] = set()
 
     def number(self, run_id: str) -> int:
         """The row number of a run.
@@ -88,7 +89,10 @@ class Lineage:
         known = self._origins.get(run)
         if known is None:
             found = RUNS.read(self.rows, "run = ?", (run,))
-            if not found and run in self._numbers.values():  # it was there when it was asked for
+            if not found and (run in self._gone or run in self._numbers.values()):  # it was there when it was asked for
+                # Its id may be that of another row by now: a thread that was pruned is written anew under it.
+                self._gone.add(run)
+                self._numbers = {run_id: number for run_id, number in self._numbers.items() if number != run}
                 raise RunNotFound("the run was deleted meanwhile", hint="`agent-tt runs` lists what there is.")
             if not found:
                 raise Damaged(f"the row of run number {run} is missing", hint=_HINT)
@@ -96,6 +100,7 @@ class Lineage:
             parent, fork_step = (None if value is None else whole(value, what) for value in found[0][6:8])
             if (parent is not None or fork_step is not None) and not RUNS.holds(found[0]):
                 raise Damaged(f"{what} is damaged: it is not what was recorded", hint=_HINT)
+            self._gone.discard(run)  # the number of a row that is gone may be given again
             known = self._origins[run] = _Origin(run, parent, fork_step or 0)
         return known.parent, known.fork_step
 

@@ -14,11 +14,15 @@ from agent_tt.errors import AgentTTError
 from agent_tt.exporting.export import Export, Exported
 from agent_tt_tui.feature import hears
 from agent_tt_tui.format import short_path
+from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.text import clean, cut_start, width
 
 _PICTURE: Final = ".svg"
 """What a picture of this screen ends in: the app has it drawn already."""
 
+_LEAST_NAME: Final = 40
+"""Columns that a file's name has, whatever else is to be said."""
 _ODD: Final = re.compile(r"[^\w.-]+")
 
 
@@ -74,7 +78,7 @@ class Exporting(DebuggerFeature):
                 return "what this screen shows may hold secrets: `agent-tt export --svg` draws it without"
         except AgentTTError as error:
             return error.message
-        return f"{path} is there already" if path.exists() else None
+        return f"{path.name} is there already" if path.exists() else None  # the line above says where
 
     def _begin(self, text: str) -> None:
         from agent_tt.exporting.formats import format_for
@@ -88,7 +92,7 @@ class Exporting(DebuggerFeature):
             self._write(format_for(path), path)
 
     def _write(self, export: Export, path: Path) -> None:
-        self.screen.say(f"writing {short_path(path)}", None)
+        self.screen.say(self._said("writing ", path), None)
         work = partial(self._export, export, path, self.time.number)
         self.screen.run_worker(work, group="export", thread=True, exit_on_error=False)
 
@@ -101,8 +105,13 @@ class Exporting(DebuggerFeature):
         except AgentTTError as error:
             self.screen.post_message(Written(error.message))
         else:
-            words = [f"written: {short_path(path)}", *([left_out] if left_out else [])]
-            self.screen.post_message(Written(" · ".join(words)))
+            self.screen.post_message(Written(self._said("written: ", path, f" · {left_out}" if left_out else "")))
+
+    def _said(self, before: str, path: Path, after: str = "") -> str:
+        """One line about a file: of a path that does not fit the end is kept, which names the file."""
+        named = clean(short_path(path))
+        room = max(self.screen.size.width - 2 - width(before) - width(after), min(width(path.name) + 2, _LEAST_NAME))
+        return f"{before}{cut_start(named, room, look_of(self.screen).glyphs.cut)}{after}"
 
     @hears(Written)
     def _on_written(self, message: Written) -> None:
