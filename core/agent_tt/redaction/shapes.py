@@ -98,12 +98,12 @@ _SHAPES: Final = (
 
 
 def _anchors_of(word: str) -> tuple[str, ...]:
-    """What a text must hold, in small letters, that holds a word of a shape."""
+    """What a text must hold that holds a word of a shape."""
     if word == "_":
         return tuple(f"{start}_" for start in _UNDERSCORED)
     if word in ("SK", "AC"):  # in the middle of many words, but mostly not before a digit or one of six letters
-        return tuple(f"{word.lower()}{digit}" for digit in "0123456789abcdef")
-    return ("private key",) if word == "PRIVATE" else (word.lower(),)
+        return tuple(f"{word}{digit}" for digit in "0abcdef")
+    return ("PRIVATE KEY",) if word == "PRIVATE" else (word,)
 
 
 _ANYWHERE: Final = next(shape for shape in _SHAPES if shape.words == (".",))
@@ -114,7 +114,7 @@ for _each in _SHAPES:
     for _word in _each.words if _each is not _ANYWHERE else ():
         for _anchor in _anchors_of(_word):
             _BY_ANCHOR.setdefault(_anchor, []).append((_word, _each))
-ANCHORS.use("shapes", dict.fromkeys(_BY_ANCHOR, Place.ANYWHERE))
+ANCHORS.use("shapes", dict.fromkeys(_BY_ANCHOR, Place.AS_WRITTEN))
 
 _UNSURE: Final = (
     ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),
