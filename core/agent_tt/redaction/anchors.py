@@ -51,7 +51,7 @@ BESIDE_WORDS: Final = " \n,:"
 _SMALL: Final = string.ascii_lowercase.encode()
 _LARGE: Final = string.ascii_uppercase.encode()
 _BESIDE_WORDS: Final = b" :"
-_IN_NAMES: Final = b"-_./~0\\\""
+_IN_NAMES: Final = b'-_./~0\\"'
 _SIGNS: Final = _BESIDE_WORDS + _IN_NAMES
 
 
@@ -63,12 +63,14 @@ def _sign(byte: int) -> int:
 
 
 _AS_SEARCHED: Final = bytes(map(_sign, range(256)))
-r"""What a text is searched as: every digit is `0`, what stands beside words a space or colon, and what is in no word and
-beside none a quote. So a word with what has to stand before and behind it is one of few, and most words that do not
-count are passed over by the one search (`pin` in `shipping`, `number` in `the number of`)."""
+r"""What a text is searched as: every digit is `0`, what stands beside words is a space or colon, and what is in no word
+and beside none is a quote. So few things can stand before and behind a word, and the one search passes over most words
+that do not count there: `pin` in `shipping`, `number` in `the number of`."""
 _ESCAPES: Final = (rb"\n", rb"\r", rb"\t")
 """How JSON writes what ends a line, after which a word begins, although a letter is before it."""
 _SMALL_A: Final = _SMALL[0]
+_RARE: Final = 5
+"""Letters from which on a word is in few others."""
 
 
 class _Anchors:
@@ -130,9 +132,7 @@ def _search_for(places: tuple[tuple[str, Place], ...]) -> Callable[[str], Abstra
         held = set()
         for index, start, end in found:
             word, kind, before, after = which[index]
-            if word not in held and (
-                kind <= _AS_WRITTEN or _counts(written, start + before, end - after, kind)
-            ):
+            if word not in held and (kind <= _AS_WRITTEN or _counts(written, start + before, end - after, kind)):
                 held.add(word)
         return held
 
@@ -172,8 +172,11 @@ def _finder(words: list[tuple[str, int, bytes]]) -> tuple[Callable[[bytes], list
 
 
 def _around(form: bytes, kind: int) -> Iterator[tuple[bytes, bytes]]:
-    """What has to stand before and behind a form of a word, as far as few ways are enough to say that."""
-    if kind <= _AS_WRITTEN or form[0] < _SMALL_A:  # large letters are rare
+    """What has to stand before and behind a form of a word, where it is mostly found as it does not count.
+
+    Of others that is looked at when they are found: large letters are rare, and few words hold `address`.
+    """
+    if kind <= _AS_WRITTEN or form[0] < _SMALL_A or (kind != _BESIDE and len(form) >= _RARE):
         yield b"", b""
         return
     yield from ((escape, b"") for escape in _ESCAPES)

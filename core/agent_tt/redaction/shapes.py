@@ -146,7 +146,8 @@ def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
     found: list[Span] = []
     held = ANCHORS.held_in(text) if held is None else held
     for shape in _likely(text, held):
-        found += _matches(shape, text)
+        if shape.pattern.search(text) is not None:
+            found += _matches(shape, text)
     if held:
         if "=" in text and ("?" in text or "&" in text or ";" in text) and FIELDS.may_name_parameter(held):
             found += _parameters(text)
