@@ -8,36 +8,69 @@ needs it.
 from __future__ import annotations
 
 import enum
+import string
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
+
+    _Form: TypeAlias = tuple[str, int, int, int]  # a word, its place, and how much stands before and behind it
 
 __all__ = ["ANCHORS", "BESIDE_WORDS", "Place"]
 
 _NONE: Final[frozenset[str]] = frozenset()
-_SMALL_A, _SMALL_Z, _BACKSLASH, _SPACE = b"az\\ "
 
 
 class Place(enum.IntEnum):
-    """Where a word has to stand to count."""
+    """Where and how a word has to stand to count.
+
+    A word in any case is one in small letters, one that begins with a large letter, or one in large letters: the words
+    of a name are written so, and `tOkEn` is three of them.
+    """
 
     ANYWHERE = 0
-    BEGINS = 1
-    """Not where a word in small letters goes on with it: `pin` in `userPin` and `user_pin`, not in `shipping`."""
-    WHOLE = 2
-    """As `BEGINS`, and no small letter follows: `name` in `nameOf`, not in `names`."""
-    BESIDE = 3
+    """In any case, wherever it is."""
+    AS_WRITTEN = 1
+    """In the case in which it is said, wherever it is."""
+    BEGINS = 2
+    """In any case, not where a word goes on with it: `pin` in `userPin` and `user_pin`, not in `shipping`."""
+    WHOLE = 3
+    """As `BEGINS`, and no word goes on with it: `name` in `name_2`, not in `names` and `nameOf`."""
+    BESIDE = 4
     """As `WHOLE`, and not where it is all that stands there: `number` in `account_number`, not in `the number of`."""
 
 
-_WHOLE, _BESIDE = int(Place.WHOLE), int(Place.BESIDE)
+_AS_WRITTEN, _WHOLE, _BESIDE = int(Place.AS_WRITTEN), int(Place.WHOLE), int(Place.BESIDE)
 BESIDE_WORDS: Final = " \n,:"
 """What stands beside most words, and is part of no name."""
-_BESIDE_WORDS: Final = frozenset(BESIDE_WORDS.encode())
+
+_SMALL: Final = string.ascii_lowercase.encode()
+_LARGE: Final = string.ascii_uppercase.encode()
+_BESIDE_WORDS: Final = b" :"
+_IN_NAMES: Final = b'-_./~0\\"'
+_SIGNS: Final = _BESIDE_WORDS + _IN_NAMES
+
+
+def _sign(byte: int) -> int:
+    sign = bytes([byte])
+    if sign in _SMALL + _LARGE + _SIGNS:
+        return byte
+    return ord("0" if sign.isdigit() else " " if byte in BESIDE_WORDS.encode() else '"')
+
+
+_AS_SEARCHED: Final = bytes(map(_sign, range(256)))
+r"""What a text is searched as: every digit is `0`, what stands beside words is a space or colon, and what is in no word
+and beside none is a quote. So few things can stand before and behind a word, and the one search passes over most words
+that do not count there: `pin` in `shipping`, `number` in `the number of`."""
+_ESCAPES: Final = (rb"\n", rb"\r", rb"\t")
+"""How JSON writes what ends a line, after which a word begins, although a letter is before it."""
+_SMALL_A: Final = _SMALL[0]
+_RARE: Final = 5
+"""Letters from which on a word is in few others."""
 
 
 class _Anchors:
@@ -52,7 +85,8 @@ class _Anchors:
 
         Args:
             whose: who says it.
-            words: in small letters, ASCII, none of them empty, and where each has to stand.
+            words: ASCII, none of them empty, and where each has to stand; all but those `AS_WRITTEN` in small letters.
+                A digit stands for any digit.
         """
         self._words[whose] = words
         self._search = None
@@ -63,7 +97,7 @@ class _Anchors:
         return frozenset().union(*self._words.values())
 
     def held_in(self, text: str) -> AbstractSet[str]:
-        """Which of the words a text holds, in any case. Only ASCII letters have cases here.
+        """Which of the words a text holds.
 
         Args:
             text: any text.
@@ -73,53 +107,84 @@ class _Anchors:
             places: dict[str, Place] = {}
             for words in self._words.values():
                 for word, place in words.items():
-                    places[word] = min(place, places.get(word, place))
-            search = self._search = _search_for(places)
+                    places[word] = _either(place, places.get(word, place))
+            search = self._search = _search_for(tuple(sorted(places.items())))
         return search(text)
 
 
-def _search_for(places: Mapping[str, Place]) -> Callable[[str], AbstractSet[str]]:
-    words = list(places)
-    find = _finder([word.encode() for word in words])
-    kinds = [int(places[word]) for word in words]
+def _either(one: Place, other: Place) -> Place:
+    """Where a word has to stand that counts at one of two places."""
+    return one if one is other else Place.ANYWHERE if Place.AS_WRITTEN in (one, other) else min(one, other)
+
+
+@lru_cache(8)
+def _search_for(places: tuple[tuple[str, Place], ...]) -> Callable[[str], AbstractSet[str]]:
+    """What searches a text; made once for the same words, because that takes as long as many texts."""
+    words = [(word, int(place), form) for word, place in places for form in _forms(word, place)]
+    find, which = _finder(words)
 
     def search(text: str) -> AbstractSet[str]:
-        written = text.encode("utf-8", "surrogatepass")
-        found = find(written.lower())
+        # At each end stands what parts words, so that every place has something before and behind it.
+        written = b" %b " % text.encode("utf-8", "surrogatepass").translate(_AS_SEARCHED)
+        found = find(written)
         if not found:
             return _NONE
-        held, seen, size = set(), set(), len(written)
+        held = set()
         for index, start, end in found:
-            if index in seen:
-                continue
-            if kind := kinds[index]:  # here and not in a function, which would take twice as long
-                before = written[start - 1] if start else _SPACE
-                after = written[end] if end < size else _SPACE
-                if kind == _BESIDE and before in _BESIDE_WORDS and after in _BESIDE_WORDS:
-                    continue
-                if _SMALL_A <= before <= _SMALL_Z and _goes_on(written, start):
-                    continue
-                if kind >= _WHOLE and _SMALL_A <= after <= _SMALL_Z:
-                    continue
-            seen.add(index)
-            held.add(words[index])
+            word, kind, before, after = which[index]
+            if word not in held and (kind <= _AS_WRITTEN or _counts(written, start + before, end - after, kind)):
+                held.add(word)
         return held
 
     return search
 
 
-def _goes_on(text: bytes, start: int) -> bool:
-    r"""Whether a small letter goes on a word, and no line: what `\n` ends begins anew, as JSON writes that."""
-    return text[start] >= _SMALL_A and (start == 1 or text[start - 2] != _BACKSLASH)
+def _forms(word: str, place: Place) -> frozenset[bytes]:
+    """How a word is written where a text is searched for it."""
+    cases = {word} if place is Place.AS_WRITTEN else {word, word.title(), word.upper()}
+    return frozenset(case.encode().translate(_AS_SEARCHED) for case in cases)
 
 
-def _finder(words: list[bytes]) -> Callable[[bytes], list[tuple[int, int, int]]]:
-    """What finds words in a text: which, and where each begins and ends."""
+def _counts(text: bytes, start: int, end: int, kind: int) -> bool:
+    """Whether a word counts where it stands, of those that do not count everywhere."""
+    before, after = text[start - 1], text[end]
+    if kind == _BESIDE and before in _BESIDE_WORDS and after in _BESIDE_WORDS:
+        return False
+    if text[start] < _SMALL_A:  # with a large letter a word begins, and others may be part of it
+        return kind < _WHOLE or after not in _SMALL
+    return (kind < _WHOLE or after in _SIGNS) and (before in _SIGNS or text[start - 2 : start] in _ESCAPES)
+
+
+def _finder(words: list[tuple[str, int, bytes]]) -> tuple[Callable[[bytes], list[tuple[int, int, int]]], list[_Form]]:
+    """What finds words in a text: which form, and where each begins and ends; and the forms."""
     if find_spec("ahocorasick_rs") is None:
-        return lambda text: _found_one_by_one(words, text)
+        forms = [form for _, _, form in words]
+        return lambda text: _found_one_by_one(forms, text), [(word, kind, 0, 0) for word, kind, _ in words]
+    patterns: list[bytes] = []
+    which: list[_Form] = []
+    for word, kind, form in words:
+        for before, after in _around(form, kind):
+            patterns.append(before + form + after)
+            which.append((word, kind, len(before), len(after)))
     library: Any = import_module("ahocorasick_rs")
-    search = library.BytesAhoCorasick(words, implementation=library.Implementation.DFA).find_matches_as_indexes
-    return lambda text: search(text, overlapping=True)
+    search = library.BytesAhoCorasick(patterns, implementation=library.Implementation.DFA).find_matches_as_indexes
+    return lambda text: search(text, overlapping=True), which
+
+
+def _around(form: bytes, kind: int) -> Iterator[tuple[bytes, bytes]]:
+    """What has to stand before and behind a form of a word, where it is mostly found as it does not count.
+
+    Of others that is looked at when they are found: large letters are rare, and few words hold `address`.
+    """
+    if kind <= _AS_WRITTEN or form[0] < _SMALL_A or (kind != _BESIDE and len(form) >= _RARE):
+        yield b"", b""
+        return
+    yield from ((escape, b"") for escape in _ESCAPES)
+    for sign in _SIGNS:
+        if kind == _BESIDE and sign in _BESIDE_WORDS:
+            yield from ((bytes([sign]), bytes([after])) for after in _IN_NAMES)
+        else:
+            yield bytes([sign]), b""
 
 
 def _found_one_by_one(words: list[bytes], text: bytes) -> list[tuple[int, int, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.anchors import ANCHORS, Place
@@ -70,7 +71,7 @@ class _Fields:
         """
         allow = tuple(allow)
         self._allowed = re.compile("|".join(map(fnmatch.translate, allow))) if allow else None
-        self._fields = frozenset(words for words in map(words_of, fields) if words)
+        self._fields = _read(tuple(fields))
         self._longest = max(map(len, self._fields), default=0)
         alone = {words[-1] for words in self._fields if len(words) == 1}
         self._last = frozenset(words[-1] for words in self._fields)
@@ -107,6 +108,12 @@ class _Fields:
 
 
 FIELDS: Final = _Fields()
+
+
+@lru_cache(8)
+def _read(fields: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """The words of each field."""
+    return frozenset(words for words in map(words_of, fields) if words)
 
 
 def words_of(name: str) -> tuple[str, ...]:

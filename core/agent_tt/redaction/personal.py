@@ -140,6 +140,8 @@ _WITH_LETTERS: Final = _Numbers(
 )
 _LETTERED: Final = re.compile(rb"000000(?:0{0,2}d?A|[dp]000)")
 """In kinds of characters, what every number with letters holds, but for those that hold `_OF_LETTERS`."""
+_DIGITS_BEFORE: Final = b"000000"
+"""What `_LETTERED` begins with: found at once, or not there."""
 _OF_LETTERS: Final = b"AA00"
 _CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
 """Digits and large letters: where numbers with letters stand, and accounts."""
@@ -182,9 +184,9 @@ def _numbers(text: str, kinds: bytes) -> Iterator[Span]:
     for match in _RUN.finditer(kinds):
         start, end = match.span()
         run = text[start:end]
-        if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _DATE.fullmatch(run)):
+        if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _is_date(text, start, end)):
             yield from _in_digits(text, start, end)
-    if _OF_LETTERS in kinds or _LETTERED.search(kinds) is not None:
+    if _OF_LETTERS in kinds or ((at := kinds.find(_DIGITS_BEFORE)) >= 0 and _LETTERED.search(kinds, at) is not None):
         for capitals in _CAPITALS.finditer(text):
             if not capitals[0].isdigit():
                 yield from _WITH_LETTERS.within(text, *capitals.span())
@@ -215,6 +217,11 @@ def _is_in_word(text: str, start: int) -> bool:
         return False
     before = text[max(0, start - 3) : start]
     return before[-2:] not in _LINE_ENDS and before.lower() != "%2b"
+
+
+def _is_date(text: str, start: int, end: int) -> bool:
+    """Whether digits are a date, and no telephone number that a plus begins."""
+    return _DATE.fullmatch(text, start, end) is not None and text[start - 1 : start] not in ("+", "B", "b")
 
 
 def _is_card(digits: str) -> bool:

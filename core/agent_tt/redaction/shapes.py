@@ -98,23 +98,25 @@ _SHAPES: Final = (
 
 
 def _anchors_of(word: str) -> tuple[str, ...]:
-    """What a text must hold, in small letters, that holds a word of a shape."""
+    """What a text must hold that holds a word of a shape."""
     if word == "_":
         return tuple(f"{start}_" for start in _UNDERSCORED)
     if word in ("SK", "AC"):  # in the middle of many words, but mostly not before a digit or one of six letters
-        return tuple(f"{word.lower()}{digit}" for digit in "0123456789abcdef")
-    return ("private key",) if word == "PRIVATE" else (word.lower(),)
+        return tuple(f"{word}{digit}" for digit in "0abcdef")
+    return ("PRIVATE KEY",) if word == "PRIVATE" else (word,)
 
 
 _ANYWHERE: Final = next(shape for shape in _SHAPES if shape.words == (".",))
 """The shape that has no word which is rare."""
+_LINK: Final = next(shape for shape in _SHAPES if shape.words == ("://",))
+"""The shape whose word is in every link, and whose letter is in few texts."""
 _BY_ANCHOR: Final[dict[str, list[tuple[str, _Shape]]]] = {}
 """By what a text holds: the words of shapes as they are written, and the shapes."""
 for _each in _SHAPES:
-    for _word in _each.words if _each is not _ANYWHERE else ():
+    for _word in _each.words if _each not in (_ANYWHERE, _LINK) else ():
         for _anchor in _anchors_of(_word):
             _BY_ANCHOR.setdefault(_anchor, []).append((_word, _each))
-ANCHORS.use("shapes", dict.fromkeys(_BY_ANCHOR, Place.ANYWHERE))
+ANCHORS.use("shapes", dict.fromkeys(_BY_ANCHOR, Place.AS_WRITTEN))
 
 _UNSURE: Final = (
     ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),
@@ -143,8 +145,8 @@ def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
     """
     found: list[Span] = []
     held = ANCHORS.held_in(text) if held is None else held
-    if held or _ANYWHERE.letter in text:
-        for shape in _likely(text, held):
+    for shape in _likely(text, held):
+        if shape.pattern.search(text) is not None:
             found += _matches(shape, text)
     if held:
         if "=" in text and ("?" in text or "&" in text or ";" in text) and FIELDS.may_name_parameter(held):
@@ -158,6 +160,8 @@ def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
 def _likely(text: str, held: AbstractSet[str]) -> list[_Shape]:
     """The shapes whose words a text holds."""
     likely = [_ANYWHERE] if _ANYWHERE.letter in text else []
+    if _LINK.letter in text:
+        likely.append(_LINK)
     for anchor in held:
         for word, shape in _BY_ANCHOR.get(anchor, ()):
             if shape.letter in text and word in text and shape not in likely:
@@ -172,7 +176,7 @@ def may_hold_secret(text: str, held: AbstractSet[str]) -> bool:
         text: any text.
         held: the words of `ANCHORS` that it holds.
     """
-    return bool(held) or OWN.finds_more or _ANYWHERE.letter in text
+    return bool(held) or OWN.finds_more or _ANYWHERE.letter in text or _LINK.letter in text
 
 
 def may_begin_secret(run: str) -> bool:

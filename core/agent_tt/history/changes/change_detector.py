@@ -314,7 +314,7 @@ class Shadow:
         if are_wires:
             form.wires = items
         elif live is not None:
-            form.hold(live)
+            form.hold(live, read)
         return True
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:

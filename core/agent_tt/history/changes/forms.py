@@ -98,9 +98,15 @@ class Form:
         seen = _read(live)
         return (live, seen) if isinstance(seen, list) and is_tree_of_json_types(seen, most=len(live)) else None
 
-    def hold(self, live: bytes) -> None:
-        """Take what has this live form for the same from now on: what may be kept of it has this form."""
+    def hold(self, live: bytes, seen: Sequence[object]) -> None:
+        """Take what has this live form for the same from now on: what may be kept of it has this form.
+
+        Args:
+            live: the live form, as `read` gave it.
+            seen: what it is the form of.
+        """
         self._live = live
+        self.taken_from(tlv(seen))
 
     def taken_from(self, given: bytes) -> None:
         """Take elements with these canonical bytes for the same: this form is what may be kept of them."""

@@ -55,8 +55,8 @@ _TELEGRAM: Final = re.compile(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
 _PLAIN: Final = re.compile(r"[A-Za-z ,;!?\n]+")
 _LONGEST_CALM: Final = 48
 _LONGEST_HINT: Final = 16
-_BEARER: Final = "earer"
-"""The one of `ANCHORS` that plain words alone may hold, and that a secret follows."""
+_BEARER: Final = frozenset({"earer", "EARER"})
+"""Those of `ANCHORS` that plain words alone may hold, and that a secret follows."""
 _WHOLE: Final = (
     *("sk-", "glpat-", "xoxa-", "xoxb-", "xoxc-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "AKIA", "ASIA"),
     *("AIzaSy", "ya29.", "xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-", "SG.", "hvs.", "hvb."),
@@ -137,7 +137,7 @@ def stays_calm(text: str, before: int, run: int) -> bool:
     held = ANCHORS.held_in(text[max(0, before - _LONGEST_HINT) :])
     return not (
         any(FIELDS.hints_in(held))
-        or _BEARER in held
+        or not held.isdisjoint(_BEARER)
         or may_begin_secret(grown)
         or OWN.open_from(grown) < len(grown)
         or _BEGUN.search(grown) is not None
