@@ -16,4 +16,5 @@
 | `texts`, `folding` | the texts of a value, and what it means that a text holds another one |
 | `json_in_text` | texts that are themselves JSON |
 | `parse` | values as people type them |
+| `collector` | pauses Python's collector of cycles while very many objects are made |
 """
