@@ -278,7 +278,8 @@ def test_a_source_whose_cursor_changes_its_state_where_it_stands_is_imported_as_
         [{"n": 2, "of": {"m": 3}}, {"n": 4}],
         [{"n": 5}],
     ]
-    source.add("moving", [Did("look", state={"said": turns}) for turns in said])
+    much: list[Any] = [{"text": f"turn {number} " * 40} for number in range(80)]  # small states are compared as a whole
+    source.add("moving", [Did("look", state={"said": [*turns, *much]}) for turns in said])
     file = tmp_path / "moving.txt"
     file.write_text("a file that only this source reads")
     monkeypatch.setattr(importing, "open_source", lambda _: source)
