@@ -60,11 +60,23 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
     """
     spans: dict[str, Span] = {}
     places: dict[str, int] = {}
+    asked: set[str] = set()
+    nameless: set[str] = set()
+    """Names of tools that models asked for, and of tools whose spans do not say under which id."""
+    is_unclear = False
     for place, span in enumerate(heads):
         if span.id in spans:
             raise NotInParts("a span was sent again")
         if isinstance(span.does, ModelWork):
             span.does = _shortened(span.does)
+            names = {call.name for message in span.does.answer.messages for call in message.calls}
+            asked |= names
+            is_unclear = not names.isdisjoint(nameless)
+        elif isinstance(span.does, ToolWork) and not span.does.asked_as:
+            nameless.add(span.does.name)
+            is_unclear = span.does.name in asked
+        if is_unclear:  # seen early, so that the whole can be told soon
+            raise NotInParts("it matters which of the calls before had no result yet")
         spans[span.id], places[span.id] = span, place
     if not any(isinstance(span.does, ModelWork | ToolWork) for span in spans.values()):
         raise NotInParts("it has steps for all spans")
@@ -78,8 +90,8 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
     told = telling.teller.done(**facts_of_trace(roots, telling.model))
     steps = LaterSteps(telling, read, told.steps)
     first = next((number for number, step in enumerate(told.steps) if step.lane == "main"), None)
-    asked = None if first is None else steps[first].calls[0].asked
-    told.opening = asked or Talk([], 0)
+    shown = None if first is None else steps[first].calls[0].asked
+    told.opening = shown or Talk([], 0)
     told.later = steps
     told.steps = [*told.steps]
     telling.teller.steps.clear()  # the teller and its lanes know one another, and only the collector ends them
