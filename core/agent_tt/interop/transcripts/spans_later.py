@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, overload
 
 from agent_tt.interop.kept import Kept
-from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace
+from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace, short_facts
 from agent_tt.interop.transcripts.telling import LONGEST_DECISION, answer, results_in, wire
 from agent_tt.interop.transcripts.transcript import Talk, ToldCall
 from agent_tt.model.facts import CallFacts
@@ -34,7 +34,6 @@ __all__ = ["NotInParts", "tell_later"]
 _STEPS_KEPT: Final = 32
 _NEAR: Final = 32
 """Steps after one in which a result of its tools is looked for first: mostly the next model is shown it."""
-
 
 _MODEL: Final = ToldCall("llm", "model")
 _TOOL: Final = ToldCall("tool", "tool")
@@ -86,7 +85,7 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
         telling.tell(span, is_of_models=True)
     roots = [span for span in order if span.parent not in spans]
     for span in roots:
-        span.says = read(places[span.id]).says
+        span.says = short_facts(read(places[span.id]).says)
     told = telling.teller.done(**facts_of_trace(roots, telling.model))
     steps = LaterSteps(telling, read, told.steps)
     first = next((number for number, step in enumerate(told.steps) if step.lane == "main"), None)
