@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "facts_of_trace", "parsed",
-    "parsed_number", "tell_trace",
+    "parsed_number", "short_facts", "tell_trace",
 ]  # fmt: skip
 
 _SHORT: Final = 200
@@ -163,7 +163,7 @@ def facts_of_trace(roots: Sequence[Span], model: str, title: str = "") -> dict[s
     status: RunStatus = "unknown" if not is_over else "failed" if error else "succeeded"
     told = next((span.says.get("agent_tt.run.status") for span in tops), None)
     status = next((each for each in _STATUSES if each == told), status)  # as a run of ours stood when it was sent
-    said = {key: wire(value) for span in roots for key, value in span.says.items() if len(str(value)) <= _SHORT}
+    said = {key: wire(value) for span in roots for key, value in short_facts(span.says).items()}
     named = title or (roots[0].name if roots else "")
     return {
         "status": status,
@@ -171,6 +171,11 @@ def facts_of_trace(roots: Sequence[Span], model: str, title: str = "") -> dict[s
         "model": model or None,
         "metadata": {**said, **(RunFacts.title.entry(named) if named else {})},
     }
+
+
+def short_facts(says: Mapping[str, Json]) -> dict[str, Json]:
+    """What a span says that is short enough to stand in a run's metadata."""
+    return {key: value for key, value in says.items() if len(str(value)) <= _SHORT}
 
 
 def parsed(value: Json) -> Json:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, overload
 
 from agent_tt.interop.kept import Kept
-from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace
+from agent_tt.interop.transcripts.spans import ModelWork, ToolWork, TraceTelling, facts_of_trace, short_facts
 from agent_tt.interop.transcripts.telling import LONGEST_DECISION, answer, results_in, wire
 from agent_tt.interop.transcripts.transcript import Talk, ToldCall
 from agent_tt.model.facts import CallFacts
@@ -34,7 +34,6 @@ __all__ = ["NotInParts", "tell_later"]
 _STEPS_KEPT: Final = 32
 _NEAR: Final = 32
 """Steps after one in which a result of its tools is looked for first: mostly the next model is shown it."""
-
 
 _MODEL: Final = ToldCall("llm", "model")
 _TOOL: Final = ToldCall("tool", "tool")
@@ -60,11 +59,23 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
     """
     spans: dict[str, Span] = {}
     places: dict[str, int] = {}
+    asked: set[str] = set()
+    nameless: set[str] = set()
+    """Names of tools that models asked for, and of tools whose spans do not say under which id."""
+    is_unclear = False
     for place, span in enumerate(heads):
         if span.id in spans:
             raise NotInParts("a span was sent again")
         if isinstance(span.does, ModelWork):
             span.does = _shortened(span.does)
+            names = {call.name for message in span.does.answer.messages for call in message.calls}
+            asked |= names
+            is_unclear = not names.isdisjoint(nameless)
+        elif isinstance(span.does, ToolWork) and not span.does.asked_as:
+            nameless.add(span.does.name)
+            is_unclear = span.does.name in asked
+        if is_unclear:  # seen early, so that the whole can be told soon
+            raise NotInParts("it matters which of the calls before had no result yet")
         spans[span.id], places[span.id] = span, place
     if not any(isinstance(span.does, ModelWork | ToolWork) for span in spans.values()):
         raise NotInParts("it has steps for all spans")
@@ -74,12 +85,12 @@ def tell_later(trace: str, heads: Iterable[Span], read: Callable[[int], Span], s
         telling.tell(span, is_of_models=True)
     roots = [span for span in order if span.parent not in spans]
     for span in roots:
-        span.says = read(places[span.id]).says
+        span.says = short_facts(read(places[span.id]).says)
     told = telling.teller.done(**facts_of_trace(roots, telling.model))
     steps = LaterSteps(telling, read, told.steps)
     first = next((number for number, step in enumerate(told.steps) if step.lane == "main"), None)
-    asked = None if first is None else steps[first].calls[0].asked
-    told.opening = asked or Talk([], 0)
+    shown = None if first is None else steps[first].calls[0].asked
+    told.opening = shown or Talk([], 0)
     told.later = steps
     told.steps = [*told.steps]
     telling.teller.steps.clear()  # the teller and its lanes know one another, and only the collector ends them
