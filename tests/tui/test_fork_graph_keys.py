@@ -99,10 +99,15 @@ async def test_a_question_of_a_thread_is_answered_by_keys(tmp_path: Path, monkey
         last = next(step.number for step in reversed(source.steps(run.id)) if step.facts.checkpoint_id is not None)
         app = AgentTT(lambda: DebuggerScreen(source, run, last), look=Look())
         async with app.run_test(size=(120, 40)) as pilot:
+            screen = app.screen
+            await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
             await until(pilot, lambda: "interrupted  in ask" in "\n".join(screen_text(app)))
+            await app.workers.wait_for_complete()
             await pilot.press("f")
-            await until(pilot, lambda: isinstance(app.screen, PromptDialog))
+            await until(pilot, lambda: isinstance(app.screen, PromptDialog) and isinstance(app.focused, Input))
+            await app.workers.wait_for_complete()
             await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, ForkDialog))
             await until(pilot, lambda: "with the key a: module:graph" in "\n".join(screen_text(app)))
             assert "--agent" not in "\n".join(screen_text(app))
             await pilot.press("a")
