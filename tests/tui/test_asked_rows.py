@@ -86,6 +86,7 @@ async def test_what_a_fork_cannot_hold_is_not_shown_as_denied_and_no_tick_stands
         # Lists and lines are drawn one after the other.
         await until(pilot, lambda: "[not held]" in opened.text and "✓" not in opened.text)
         assert "[deny]" not in opened.text
+        assert "✓" not in opened.text
         await pilot.press("left")
         await until(pilot, lambda: "! charge writes: will really run" in opened.text)
         assert "[live]" in opened.text

@@ -25,7 +25,7 @@ class Memory(Generic[K, V]):
         return self._values.get(key)
 
     def put(self, key: K, value: V, size: int) -> None:
-        """Remember a value of about so many bytes."""
+        """Remember a value; `size` is about how many bytes it takes."""
         self._room -= size
         if self._room < 0:
             self.clear()

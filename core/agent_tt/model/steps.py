@@ -68,7 +68,7 @@ class Step:
 
     @property
     def why_unkept(self) -> str:
-        """Why the state that is read after it is not its own; "" where it is."""
+        """Why reading the state after this step gives that of an earlier one; "" if it gives its own."""
         if not self.is_unkept:
             return ""
         if self.facts.state_error is not None:

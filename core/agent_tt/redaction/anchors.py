@@ -140,7 +140,7 @@ def _search_for(places: tuple[tuple[str, Place], ...]) -> Callable[[str], Abstra
 
 
 def _forms(word: str, place: Place) -> frozenset[bytes]:
-    """How a word is written where a text is searched for it."""
+    """How a word may be written in the texts that are searched for it."""
     cases = {word} if place is Place.AS_WRITTEN else {word, word.title(), word.upper()}
     return frozenset(case.encode().translate(_AS_SEARCHED) for case in cases)
 

@@ -23,7 +23,7 @@ def is_bookkeeping(path: Path) -> bool:
 
 
 def keeps_order(op: Op) -> bool:
-    """Whether an operation only says where among the rest of a state stands what a framework keeps for itself."""
+    """Whether an operation only moves a framework's own entry to another place among the keys of a state."""
     return op[:2] == ["o", []] and LANGGRAPH_KEY in cast("list[str]", op[2])
 
 

@@ -1,4 +1,4 @@
-"""SQLite databases in which other programs keep conversations or traces, read where they lie.
+"""Read other programs' SQLite databases of conversations and traces, in place.
 
 A kind of database is one module: what its tables look like, and the runs in them. All else is shared.
 

@@ -47,7 +47,7 @@ _ASK_EVERY: Final = 256
 
 
 class Stopped(Exception):
-    """It was said that this is to end."""
+    """The search was cancelled."""
 
 
 class Sieve:

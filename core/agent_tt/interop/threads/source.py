@@ -31,7 +31,7 @@ _ALL_ERRORS: Final = 10_000
 
 
 class StoreWithThreads(SqliteStore):
-    """One store file, with the calls of the threads in it. Safe to use from several threads of the process."""
+    """A store file whose LangGraph threads have calls, derived when read. Safe to use from several threads."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

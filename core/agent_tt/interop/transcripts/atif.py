@@ -138,7 +138,7 @@ class _Telling:
     def _came(
         self, result: dict[str, Json], called: list[dict[str, Json]], lane: Lane, at_us: int | None, *, is_copied: bool
     ) -> None:
-        """Take in what was observed; of one call alone it is the result, whether it says so or not."""
+        """Add an observation. Where the step made one call, it is that call's result, with or without its id."""
         rest = {key: value for key, value in result.items() if key not in ("source_call_id", "content")}
         asked_as = text(result.get("source_call_id"))
         if not asked_as and len(called) == 1:

@@ -201,7 +201,7 @@ class _Telling:
             lane.turn(turn, at_us)
 
     def _acted(self, event: dict[str, Json]) -> None:
-        """Tell the answer that asked for a tool, with all other tools that it asked for."""
+        """Add the model's answer that asked for a tool, with all tools that it asked for."""
         response = text(event.get("llm_response_id")) or text(event["id"])
         together = self._answers.pop(response, None)
         if together is None:  # told with the first of them

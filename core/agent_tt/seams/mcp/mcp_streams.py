@@ -190,7 +190,7 @@ class RecordedWrite(Stream):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A message that no server sends, for code in `context`."""
+    """A message from ourselves to the code in `context`; no server sent it."""
 
     item: object
     context: Context

@@ -333,7 +333,7 @@ class _Arrivals:
 
 
 class _Parser:
-    """The parser of a session; what it has parsed is told."""
+    """Wraps the parser of a session, and records each message that it has parsed."""
 
     def __init__(self, inner: Any, talk: Talk, events: Any) -> None:
         self._inner = inner

@@ -328,7 +328,7 @@ class ForkDialog(Dialog[RunHandle]):
             self._choose(replace(self.setup, agent=agent, continue_with=None))
 
     def _ask_what_runs(self, is_graph: bool) -> None:  # noqa: FBT001 - `call_from_thread` calls it
-        """Ask once, where no recorded program could run: for the graph of a thread, else for a model."""
+        """Ask once what is to run in place of a program that nobody recorded: a graph for a thread, else a model."""
         if is_graph:
             self._ask_for_agent("the graph: module:graph or path/file.py:graph")
         else:
