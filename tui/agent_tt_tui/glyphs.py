@@ -83,6 +83,8 @@ class Glyphs:
     """Before a figure that is only expected."""
     times: str
     """After a count of repeats."""
+    picked: str
+    """In the brackets of the one that is chosen among several: `(•)`."""
     span: str
     """Between the first and the last of a range; also what is not known in a table."""
     spark: tuple[str, ...]
@@ -103,7 +105,7 @@ UNICODE = Glyphs(
     added="+", changed="~", removed="−", edited="±", differs="≠", same="≡", only_a="<", only_b=">",
     fork="┬", bar="▌", role_bar="▎", folded="▸", unfolded="▾", running=("░", "▒", "▓", "▒"), alike="┊", cut="…",
     path="›", to="→", dot="·", busy="━", line="─", rail="│", branch="├", branch_last="╰", branch_end="╮",
-    gather_end="╯", fan_out="┬", gather="┴", hit="▄", about="≈", times="×", span="–",
+    gather_end="╯", fan_out="┬", gather="┴", hit="▄", about="≈", times="×", picked="•", span="–",
     spark=("▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"), arrows="←→", up="↑", down="↓",
 )  # fmt: skip
 
@@ -113,7 +115,7 @@ ASCII = Glyphs(
     added="+", changed="~", removed="-", edited="%", differs="/", same="=", only_a="<", only_b=">",
     fork="Y", bar="|", role_bar="|", folded=">", unfolded="v", running=(":",), alike=":", cut=">", path=">",
     to=">", dot=".", busy="=", line="-", rail="|", branch="|", branch_last="`", branch_end=".", gather_end="'",
-    fan_out="+", gather="+", hit="_", about="~", times="x", span="-", arrows="<>", up="^", down="v",
+    fan_out="+", gather="+", hit="_", about="~", times="x", picked="*", span="-", arrows="<>", up="^", down="v",
     spark=(".", ":", "-", "=", "+", "*", "#", "@"),
 )  # fmt: skip
 

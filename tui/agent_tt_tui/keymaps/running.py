@@ -28,7 +28,7 @@ FORK = Context(
                 ),
                 replace(
                     CHOOSE,
-                    help="Type a value, such as a stub's; of what is recorded: halt or ask",
+                    help="Choose a version; type a value, such as a stub's; of what is recorded: halt or ask",
                     footer="value",
                     rank=25,
                 ),
@@ -46,9 +46,7 @@ FORK = Context(
         Group(
             "Terms",
             (
-                Command(
-                    "fork.agent", "agent", ("a",), "Run another agent, or another version", footer="agent", rank=30
-                ),
+                Command("fork.agent", "agent", ("a",), "Run another agent, which you type", footer="agent", rank=30),
                 Command(
                     "fork.continue_with",
                     "continue_with",
@@ -58,20 +56,10 @@ FORK = Context(
                     rank=33,
                 ),
                 Command(
-                    "fork.model",
-                    "setting('model')",
-                    ("m",),
-                    "Another model for all later calls",
-                    footer="model",
-                    rank=35,
+                    "fork.more", "fold('rest')", ("m",), "Show all settings; again: hide them", footer="more", rank=35
                 ),
                 Command(
-                    "fork.parameter",
-                    "setting('parameter')",
-                    ("p",),
-                    "A parameter of all later calls of models",
-                    footer="parameter",
-                    rank=60,
+                    "fork.each", "fold('calls')", ("o",), "Show each call; again: fold them", footer="each", rank=60
                 ),
                 Command("fork.budget", "budget", ("b",), "Go to the limits", footer="budget", rank=40),
                 Command(

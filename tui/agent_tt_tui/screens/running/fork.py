@@ -23,14 +23,16 @@ from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import DialogRows
 from agent_tt_tui.screens.running.trust import ask_for_trust
+from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
 from agent_tt_tui.viewmodel.running.continuing import asked_model, named_models
+from agent_tt_tui.viewmodel.running.fork_form import rows_of_what_runs, versions_of
 from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_else, stub_of, why_fixed, why_not_denied, with_stub
-from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting
+from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting, settings_of
 from agent_tt_tui.viewmodel.running.option_words import without_options
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
-from agent_tt_tui.widgets.dialogs.fork_form import ForkCost, ForkFacts
-from agent_tt_tui.widgets.dialogs.fork_table import BoundaryTitle, ForkTable
+from agent_tt_tui.widgets.dialogs.fork_cost import ForkCost
+from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,15 +43,14 @@ if TYPE_CHECKING:
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource
+    from agent_tt_tui.viewmodel.running.fork_form import Fold
 
 _TYPED: Final = "module:callable or path/file.py:callable"
-_TYPE_ANOTHER: Final = "\0another"
 _THE_PROGRAM: Final = "\0program"
-_FRAME_ROWS: Final = 6
-"""Rows of the footer, the border, the title, the table's titles and the action."""
+_FRAME_ROWS: Final = 5
+"""Rows of the footer, the border, the title and the action."""
 
-_LEAST_TABLE: Final = 2
-_MOST_TABLE: Final = 24
+_MOST_TABLE: Final = 32
 
 
 class ForkDialog(Dialog[RunHandle]):
@@ -91,8 +92,6 @@ class ForkDialog(Dialog[RunHandle]):
     def compose_content(self) -> ComposeResult:
         """Yield the plan from top to bottom."""
         yield DialogTitle("Fork", detail=self._begins(), hint="nothing has run yet")
-        yield ForkFacts()
-        yield BoundaryTitle()
         yield ForkTable()
         yield ForkCost()
         yield ActionRow("F fork and run", "nothing runs before this")
@@ -108,19 +107,14 @@ class ForkDialog(Dialog[RunHandle]):
             return f"{name} in step {step}, from its call {call} on"
         return f"{name} after step {step}" if step else f"{name} from its input"
 
-    def _other_version(self) -> str:
-        """The function of the first known version of the agent that is not the one to run."""
-        chosen = self.setup.agent or self._run.code.entry
-        return next((entry for entry in _versions(self._run) if entry != chosen), "").rpartition(":")[2]
-
     def _share_rows(self) -> None:
-        """Let the table scroll, and the facts go, before a line that names a tool that writes is cut off."""
-        facts, cost = self.query_one(ForkFacts), self.query_one(ForkCost)
-        room = self._rows.room_beside(_FRAME_ROWS + cost.rows_in(self.query_one(DialogTitle).size.width))
-        facts_rows = facts.get_content_height()
-        facts.display = room - facts_rows >= _LEAST_TABLE and self._shown is not None
-        table_rows = room - (facts_rows if facts.display else 0)
-        self.query_one(ForkTable).styles.max_height = max(1, min(_MOST_TABLE, table_rows))
+        """Let the list scroll before what is known of tools that write is cut off."""
+        cost, table = self.query_one(ForkCost), self.query_one(ForkTable)
+        columns = self.query_one(DialogTitle).size.width - 2
+        for cost.names_writers in (False, True):
+            room = self._rows.room_beside(_FRAME_ROWS + cost.rows_in(columns))
+            if table.fit(min(_MOST_TABLE, room)):
+                break
 
     def _make_plan(self) -> None:
         self.query_one(ActionRow).busy = "working out what will run"
@@ -150,27 +144,32 @@ class ForkDialog(Dialog[RunHandle]):
     def _show(self, plan: ForkPlan | None, wrong: tuple[str, str] = ("", "")) -> None:
         self.plan = plan
         self._shown = plan or self._shown
-        facts = self.query_one(ForkFacts)
-        facts.next_name, facts.other_version = self._next_name, self._other_version()
         action = self.query_one(ActionRow)
         agent_key = FORK.command("fork.agent").bound_keys(look_of(self).keymap)[0]
         action.busy, action.trouble = "", (wrong[0], without_options(wrong[1], agent_key))
+        name = (plan.name if plan is not None else None) or self._next_name
+        action.remark = f"as {clean(name)}   n another name" if name else ""
         self.set_class(self._shown is None, "refused")
-        facts.plan = self._shown
         self.query_one(ForkCost).plan = self._shown
-        table = self.query_one(ForkTable)
-        table.show(self._shown, self.setup)
+        self._list()
         self.query_one(DialogTitle).detail = self._begins()
         self._share_rows()
-        self.query_one(BoundaryTitle).count = len(table.boundaries)
+        table = self.query_one(ForkTable)
         if self.focused is None:
             table.focus()
         self.refresh_footer()
 
+    def _list(self) -> None:
+        """Show the plan and what was chosen."""
+        recorded, chosen = self._run.code.entry, self.setup.agent
+        known = [entry for entry in _versions(self._run) if entry != recorded]
+        versions = versions_of(recorded, known, self.plan, chosen)
+        self.query_one(ForkTable).show(self._shown, self.setup, rows_of_what_runs(self._shown, versions))
+
     def _choose(self, setup: ForkSetup) -> None:
         """Take what was chosen, and work the plan out anew."""
         self.setup = setup
-        self.query_one(ForkTable).show(self._shown, setup)
+        self._list()
         self._make_plan()
 
     def _take(self, plan: ForkPlan) -> None:
@@ -189,7 +188,7 @@ class ForkDialog(Dialog[RunHandle]):
                 return self.query_one(ActionRow).trouble[0] or "still working out what will run"
             if plan.unheld:
                 return f"{why_not_denied(plan.unheld[0])}: allow it first"
-        if command_id in {"fork.model", "fork.parameter", "fork.rehearse"} and plan is not None and plan.terms.is_graph:
+        if command_id == "fork.rehearse" and plan is not None and plan.terms.is_graph:
             return "of a thread of LangGraph the state is edited; its graph asks its models itself"
         if command_id in {"fork.policy_previous", "fork.policy_next"}:
             if entry is not None:
@@ -225,8 +224,12 @@ class ForkDialog(Dialog[RunHandle]):
     def on_line_view_chosen(self) -> None:
         """Give the value of what is under the cursor."""
         table, plan = self.query_one(ForkTable), self.plan
-        entry, setting = table.boundary, table.setting
-        if entry is not None and plan is not None:
+        entry, setting, row = table.boundary, table.setting, table.current
+        if row is not None and row.version is not None:
+            self._picked(row.version.entry)
+        elif row is not None and row.fold is not None:
+            self.action_fold(row.fold)
+        elif entry is not None and plan is not None:
             self._give(plan, entry)
         elif setting is not None and setting.kind == "choice":
             self.action_policy(1)
@@ -286,12 +289,18 @@ class ForkDialog(Dialog[RunHandle]):
         """Go to the limits."""
         table = self.query_one(ForkTable)
         table.focus()
+        if "rest" not in table.unfolded:
+            self.action_fold("rest")
         table.go_to("stop_at")
 
-    def action_setting(self, setting_id: str) -> None:
-        """Go to a setting and ask for it."""
-        self.query_one(ForkTable).go_to(setting_id)
-        self._ask_for(next(setting for setting in SETTINGS if setting.id == setting_id))
+    def action_fold(self, fold: Fold) -> None:
+        """Show row by row what is on one row, or fold it again."""
+        table = self.query_one(ForkTable)
+        table.unfolded ^= {fold}
+        self._list()
+        self._share_rows()
+        if fold == "rest" and fold in table.unfolded:
+            table.go_to(next(setting.id for setting in settings_of(self._shown)))
 
     def action_rehearse(self) -> None:
         """Let models be answered by the executor mock, or be asked again."""
@@ -310,20 +319,11 @@ class ForkDialog(Dialog[RunHandle]):
             self._choose(replace(self.setup, name=name or None))
 
     def action_agent(self) -> None:
-        """Ask what to run: the recorded entry point, another version that is known, or one that is typed."""
-        recorded = self._run.code.entry
-        choices = [Choice(recorded, recorded, "as it was recorded")] if recorded else []
-        choices += [Choice(entry, entry, "another version of this sample") for entry in _versions(self._run)]
-        if not choices:
-            self._ask_for_agent(_TYPED)
-            return
-        choices.append(Choice(_TYPE_ANOTHER, "another", _TYPED))
-        self.ask(PickDialog("Run what", choices), self._picked)
+        """Ask what else to run."""
+        self._ask_for_agent(_TYPED)
 
     def _picked(self, choice: str) -> None:
-        if choice == _TYPE_ANOTHER:
-            self._ask_for_agent(_TYPED)
-        elif choice:
+        if choice:
             agent = choice if choice != self._run.code.entry else None
             self._choose(replace(self.setup, agent=agent, continue_with=None))
 

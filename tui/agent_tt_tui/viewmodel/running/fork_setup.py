@@ -1,4 +1,4 @@
-"""All that a person has chosen for a fork, the plan that comes of it, and the rows that show both."""
+"""All that a person has chosen for a fork, and the plan that comes of it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import MOCK, PYTHON, parse_overrides, terms_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from agent_tt.comparing.values.states import Change
     from agent_tt.config import ToolEffect
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit, Run, WayBackIn
     from agent_tt.protocols import RunSource
 
-__all__ = ["SETTINGS", "ForkSetup", "Setting"]
+__all__ = ["SETTINGS", "ForkSetup", "Setting", "settings_of"]
 
 V = TypeVar("V")
 
@@ -290,45 +289,6 @@ def _amount(text: str | None) -> float | None:
     if not 0 <= amount < float("inf"):
         raise UsageError(f"{text!r} is not an amount of US dollars", hint="for example 0.50")
     return amount
-
-
-@dataclass(frozen=True, slots=True)
-class FormRow:
-    """One row; what it is for says which of these it has.
-
-    Attributes:
-        title: The title of a section.
-        boundary: What the run called.
-        more: Whether the row says more of `boundary`: what is given in place of it.
-        edit: A change, and the edit that makes it.
-        setting: Something else that can be chosen.
-    """
-
-    title: str = ""
-    boundary: Boundary | None = None
-    more: bool = False
-    edit: tuple[Edit, Change] | None = None
-    setting: Setting | None = None
-
-
-def form_rows(plan: ForkPlan | None, edits: Sequence[tuple[Edit, Change]] = ()) -> tuple[FormRow, ...]:
-    """All rows.
-
-    Args:
-        plan: The fork; None while there is none.
-        edits: What edits change, where that is listed in a section of its own.
-    """
-    rows: list[FormRow] = []
-    for boundary in plan.boundary if plan is not None else ():
-        rows.append(FormRow(boundary=boundary))
-        if boundary.policy in ("stub", "recorded") and not boundary.is_inside:
-            rows.append(FormRow(boundary=boundary, more=True))
-    if edits:
-        rows.append(FormRow(title="Edits"))
-        rows += [FormRow(edit=edit) for edit in edits]
-    rows.append(FormRow(title="Terms"))
-    rows += [FormRow(setting=setting) for setting in settings_of(plan)]
-    return tuple(rows)
 
 
 def settings_of(plan: ForkPlan | None) -> tuple[Setting, ...]:

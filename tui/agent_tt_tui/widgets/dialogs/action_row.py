@@ -30,6 +30,8 @@ class ActionRow(RowWidget):
     """Why it cannot be done, and what to do about it."""
     busy: reactive[str] = reactive("")
     """What is being waited for."""
+    remark: reactive[str] = reactive("")
+    """What is said beside it."""
 
     def __init__(self, label: str, remark: str) -> None:
         """Initialise the row.
@@ -39,7 +41,8 @@ class ActionRow(RowWidget):
             remark: What is said beside it.
         """
         super().__init__()
-        self._label, self._remark = label, remark
+        self._label = label
+        self.set_reactive(ActionRow.remark, remark)
 
     def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
         """One row, or as many as it takes to say what is wrong and what to do."""
@@ -54,7 +57,7 @@ class ActionRow(RowWidget):
             return add_pieces(row, rows[y], styles) if y < len(rows) else row
         if self.busy:
             return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
-        return row.add(f" {self._label} ", styles.chip).add(f"   {self._remark}", styles.muted)
+        return row.add(f" {self._label} ", styles.chip).add(f"   {self.remark}", styles.muted)
 
     def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
         """What is wrong and, below it, what to do, broken into rows."""

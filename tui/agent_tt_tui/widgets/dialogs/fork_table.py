@@ -1,85 +1,70 @@
-"""The list of the fork dialog: what the run called with what becomes of it, then everything else that can be chosen."""
+"""The list of the fork dialog: what runs, the edits, what becomes of calls that write, and what else can be chosen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from textual.reactive import reactive
-
 from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
+from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row, RowWidget
+from agent_tt_tui.row import Row
 from agent_tt_tui.status import kind_glyph
-from agent_tt_tui.text import call_name, show
+from agent_tt_tui.text import call_name, clean, cut_start, show
+from agent_tt_tui.viewmodel.running.fork_form import FormRow, form_sections
 from agent_tt_tui.viewmodel.running.fork_policy import next_otherwise, source_of, why_fixed
-from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup, FormRow, form_rows
+from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
-from agent_tt_tui.widgets.dialogs.fork_form import SHOWN_EDITS
+from agent_tt_tui.widgets.dialogs.fork_cost import none_writes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.strip import Strip
 
-    from agent_tt.comparing.values.states import Change
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
-    from agent_tt.model import Edit
+    from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.running.fork_form import Fold
     from agent_tt_tui.viewmodel.running.fork_setup import Setting
 
 _NAME: Final = 18
 _WIDE_NAME: Final = 28
-_SEEN: Final = 5
-_EXPECTED: Final = 8
+_CALLS: Final = 18
 _GAP: Final = 2
 _WORDS: Final = ("live", "recorded", "stub", "ask", "deny")
 _OTHERWISE: Final = {"ask": "you are asked", "deny": "it is denied", "halt": "the fork halts"}
 _NOT_HELD: Final = "not held"
 _POLICIES: Final = sum(len(word) + 2 for word in _WORDS)
-_WRITES: Final = "writes"
 _ROOMY: Final = 88
 _SETTING: Final = 16
+_SECTION: Final = 12
+_ENTRY: Final = 32
 
 
-def _columns(width: int) -> tuple[int, int, int, int]:
-    """The columns of a name, of `made` and `later`, and where the policies begin, in a row so wide."""
+def _columns(width: int) -> tuple[int, int, int]:
+    """The columns of a name and of how often it was called, and where the policies begin, in a row so wide."""
     name = _WIDE_NAME if width >= _ROOMY else _NAME
     room = width - name - _GAP - _POLICIES
-    seen, expected = (_SEEN, _EXPECTED) if room >= _SEEN + _EXPECTED else (_SEEN, 0) if room >= _SEEN else (0, 0)
-    return name, seen, expected, name + seen + expected + (_GAP if room >= 0 else 0)
-
-
-class BoundaryTitle(RowWidget):
-    """The titles of the list."""
-
-    DEFAULT_CSS = "BoundaryTitle { height: 1; margin: 1 0 0 0; }"
-
-    count: reactive[int] = reactive(0)
-    """How many boundaries there are; not all of them may be in view."""
-
-    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
-        """Draw the titles."""
-        name, seen, expected, policy_at = _columns(columns - 2)
-        row = self.new_row().add("BOUNDARY  ", styles.title_blurred).add(fmt.count(self.count), styles.muted)
-        row.pad_to(name + 1)
-        row.column("made", seen, styles.muted, "right").column("later", expected, styles.muted, "right")
-        row.pad_to(policy_at + 2).add("POLICY", styles.title_blurred)
-        hint = "in [ ]: chosen"
-        if row.cells + 2 + len(hint) > columns - 1:
-            return row
-        return row.right(self.new_row().add(hint, styles.muted), columns - 1)
+    calls = min(_CALLS, room) if room >= len("99×") else 0
+    return name, calls, name + calls + (_GAP if room >= 0 else 0)
 
 
 class ForkTable(RowList[FormRow]):
-    """What the run called, and what else can be chosen."""
+    """What the fork does, and what can be chosen of it."""
 
     HELP = "What the fork does: left and right choose, enter types a value, del takes a choice back."
 
     def __init__(self) -> None:
-        super().__init__(form_rows(None))
+        super().__init__()
         self._plan: ForkPlan | None = None
         self._setup = ForkSetup(0)
+        self._sections: list[list[FormRow]] = []
+        self._is_spaced = False
+        self.unfolded: frozenset[Fold] = frozenset()
+        """What is shown row by row although it is as nobody decided otherwise."""
 
     @property
     def boundaries(self) -> tuple[Boundary, ...]:
@@ -98,24 +83,51 @@ class ForkTable(RowList[FormRow]):
         row = self.current
         return row.setting if row is not None else None
 
-    def show(self, plan: ForkPlan | None, setup: ForkSetup) -> None:
-        """Show a plan and what was chosen; the cursor stays at what it is on."""
-        here, before = self.current if self._plan is not None else None, len(self.rows)
+    def show(self, plan: ForkPlan | None, setup: ForkSetup, runs: Sequence[FormRow]) -> None:
+        """Show a plan, what was chosen and the rows that say what runs; the cursor stays at what it is on."""
+        here = self.current if self._plan is not None else None
         self._plan, self._setup = plan, setup
-        self.rows = form_rows(plan, _listed_edits(plan))
+        edits = edit_rows(plan.edits) if plan is not None else []
+        self._sections = form_sections(plan, setup, runs, edits, self.unfolded)
+        self._lay_out(here)
+
+    def fit(self, room: int) -> bool:
+        """Take so many rows, with blank ones between the sections where there are enough; whether all rows fit."""
+        rows = sum(map(len, self._sections))
+        is_spaced = rows + len(self._sections) - 1 <= room
+        self.styles.max_height = max(1, room)
+        if is_spaced != self._is_spaced:
+            self._is_spaced = is_spaced
+            self._lay_out(self.current)
+        return rows <= room
+
+    def _lay_out(self, here: FormRow | None) -> None:
+        before = len(self.rows)
+        blank = [FormRow()] if self._is_spaced else []
+        spaced = [row for section in self._sections for row in (*blank, *section)]
+        self.rows = spaced[len(blank) :]
         if len(self.rows) != before:
             self.refresh(layout=True)
         self.refresh_lines_data()
-        if here is not None and here.boundary is not None:
-            was = here.boundary
+        self.move_to(self._place_of(here))
+
+    def _place_of(self, here: FormRow | None) -> int:
+        """Where a row stands now; else where the first does that can be reached."""
+        first = next((index for index, row in enumerate(self.rows) if row.can_be_reached), 0)
+        if here is None or not here.can_be_reached:
+            return first
+        if (was := here.boundary) is not None:
             places = [
                 (row.boundary.effect != was.effect, index)  # another effect may have been said of it
                 for index, row in enumerate(self.rows)
                 if row.boundary is not None and (row.boundary.kind, row.boundary.name) == (was.kind, was.name)
             ]
-            self.move_to(min(places)[1] if places else 0)
-        else:
-            self.move_to(next((index for index, row in enumerate(self.rows) if row == here), 0))
+            return min(places)[1] if places else first
+        entry = here.version.entry if here.version is not None else None
+        for index, row in enumerate(self.rows):
+            if row == here or (entry is not None and row.version is not None and row.version.entry == entry):
+                return index
+        return first
 
     def go_to(self, setting_id: str) -> None:
         """Put the cursor on a setting, where there is that one."""
@@ -125,10 +137,14 @@ class ForkTable(RowList[FormRow]):
             self.move_to(at)
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by so many lines; titles are passed over."""
-        super().action_move(rows)
-        if self.current is not None and self.current.title:
-            super().action_move(1 if rows > 0 else -1)
+        """Move the cursor by so many rows that it can stop at."""
+        reached = [index for index, row in enumerate(self.rows) if row.can_be_reached]
+        if not reached:
+            return
+        at = reached.index(self.cursor) if self.cursor in reached else 0
+        self.move_to(reached[max(0, min(len(reached) - 1, at + rows))])
+        if self.cursor == reached[0]:
+            self.reveal(0)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one row."""
@@ -142,24 +158,57 @@ class ForkTable(RowList[FormRow]):
             self._more(row, shown.boundary, width, styles)
         elif shown.boundary is not None:
             self._boundary(row, shown.boundary, width, styles)
+        elif shown.version is not None:
+            self._version(row, shown, width, styles)
         else:
-            row.add(shown.title.upper(), styles.title_blurred)
+            self._said(row, shown, width, styles)
         return row.strip(width)
+
+    def _said(self, row: Row, shown: FormRow, width: int, styles: Palette) -> None:
+        """A title with what stands beside it, or a row that only says something."""
+        glyphs, (key, does) = look_of(self).glyphs, shown.key
+        keys = Row(glyphs.cut).add("  ").add(key, styles.key).add(f" {does}", styles.muted) if key else Row(glyphs.cut)
+        room = width - keys.cells
+        if shown.path:
+            row.pad_to(4).add("in ", styles.muted)
+            row.add(cut_start(clean(shown.path), max(1, room - row.cells), glyphs.cut), styles.text)
+        elif shown.title == "Writes" and not shown.said:
+            row.column("WRITES", _SECTION, styles.title_blurred)
+            none_writes(row, self._plan, room, styles, glyphs)
+        elif shown.title:
+            row.column(shown.title.upper(), _SECTION, styles.title_blurred)
+            row.upto(show(shown.said.replace(UNICODE.cut, glyphs.cut), room, glyphs.cut), room, styles.muted)
+        else:
+            row.pad_to(4).upto(show(shown.said.replace(UNICODE.cut, glyphs.cut), room, glyphs.cut), room, styles.muted)
+        if keys.cells:
+            row.right(keys, width)
+
+    def _version(self, row: Row, shown: FormRow, width: int, styles: Palette) -> None:
+        version, glyphs = shown.version, look_of(self).glyphs
+        if version is None:
+            return
+        mark = "" if version.is_only else f"({glyphs.picked if version.is_chosen else ' '}) "
+        name = min(_ENTRY, max(_NAME, width // 2))
+        row.pad_to(2).add(mark, styles.strong if version.is_chosen else styles.faint)
+        style = styles.strong if version.is_chosen else styles.text
+        row.add(cut_start(clean(version.entry), width - row.cells, glyphs.cut), style)
+        row.pad_to(2 + len(mark) + name).add("  ")
+        if version.is_changed:
+            row.upto(f"{glyphs.differs} {version.remark}", width, styles.changed_mark)
+        else:
+            row.upto(version.remark, width, styles.muted)
 
     def _boundary(self, row: Row, entry: Boundary, width: int, styles: Palette) -> None:
         glyphs, plan = look_of(self).glyphs, self._plan
         kind = entry.kind if entry.kind == "llm" else "write" if entry.effect == "write" else "read"
-        name, seen, expected, policy_at = _columns(width)
+        name, calls, policy_at = _columns(width)
         row.add(f"{kind_glyph(kind, glyphs)} ", styles.model if kind == "llm" else styles.text)
         row.column(
             call_name(entry.name, name - 3, glyphs.cut),
             name - 2,
             styles.strong if styles.on_cursor_row else styles.text,
         )
-        row.column(fmt.count(entry.seen) if entry.seen else glyphs.interrupted, seen, styles.muted, "right")
-        row.column(
-            f"{glyphs.about} {fmt.count(entry.expected)}" if entry.expected else "", expected, styles.text, "right"
-        )
+        row.column(_called(entry, glyphs), calls, styles.muted)
         row.pad_to(policy_at)
         if plan is not None and why_fixed(plan, entry) is not None:
             row.add(" as its caller" if entry.follows_caller else "[mock]", styles.muted)
@@ -173,19 +222,10 @@ class ForkTable(RowList[FormRow]):
         self._tail(row, entry, width, styles)
 
     def _tail(self, row: Row, entry: Boundary, width: int, styles: Palette) -> None:
-        """Who said so, and that it writes, as far as there is room: what somebody said goes first."""
-        writes = (_WRITES, styles.changed_mark) if entry.effect == "write" else ("", styles.changed_mark)
-        source = (source_of(entry), styles.faint if entry.rule.source == "default" else styles.yours)
-        said = entry.rule.source != "default"
-        room = width - row.cells - 1
-        tail = Row(look_of(self).glyphs.cut)
-        if len(_WRITES) + 2 + len("environ") <= room:
-            tail.column(writes[0], len(_WRITES) + 2, writes[1]).column(source[0], len("environ"), source[1])
-        else:
-            text, style = source if said or not writes[0] else writes
-            tail.add(text if len(text) <= room else "", style)
-        if tail.cells:
-            row.right(tail, width)
+        """Who said so, where somebody did and there is room."""
+        source = "" if entry.rule.source == "default" else source_of(entry)
+        if source and len(source) <= width - row.cells - 2:
+            row.right(Row(look_of(self).glyphs.cut).add(source, styles.yours), width)
 
     def _more(self, row: Row, entry: Boundary, width: int, styles: Palette) -> None:
         """What is given in place of a call, or what follows where nothing is recorded."""
@@ -230,7 +270,9 @@ def _words(entry: Boundary) -> tuple[tuple[str, ...], str]:
     return ("live", _NOT_HELD), "live" if entry.policy == "live" else _NOT_HELD
 
 
-def _listed_edits(plan: ForkPlan | None) -> list[tuple[Edit, Change]]:
-    """The changes that are listed here, because there are more of them than stand above."""
-    edits = edit_rows(plan.edits) if plan is not None else []
-    return edits if len(edits) > SHOWN_EDITS else []
+def _called(entry: Boundary, glyphs: Glyphs) -> str:
+    """How often the run called it, and how often after the step that is forked."""
+    if not entry.seen:
+        return "not called so far"
+    later = f"{glyphs.about} {fmt.count(entry.expected)} later" if entry.expected else "none later"
+    return f"{fmt.count(entry.seen)}{glyphs.times}, {later}"

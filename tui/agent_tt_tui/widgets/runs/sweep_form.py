@@ -11,7 +11,7 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import clean, show
-from agent_tt_tui.widgets.dialogs.fork_form import none_writes
+from agent_tt_tui.widgets.dialogs.fork_cost import none_writes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The parts of the fork dialog around its list: what will run, and what it may cost."""
+"""What stands below the list of the fork dialog: what it may cost, and what it warns of."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Final
 from textual.reactive import reactive
 
 from agent_tt_tui import format as fmt
-from agent_tt_tui.format import short_path
-from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
-from agent_tt_tui.text import clean, cut_start, show, width
+from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.running.fork_policy import what_it_does, why_not_denied
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
-from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.will_run import LABEL
 from agent_tt_tui.widgets.drawing import add_pieces
 
@@ -30,103 +27,28 @@ if TYPE_CHECKING:
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
-SHOWN_EDITS: Final = 3
-"""Changes of edits that stand above the list; where there are more, the list has them all."""
-
 _LONGEST_NOTE: Final = 400
 """Characters of a note that are shown."""
 
 _LEAST_NOTE: Final = 20
 """Columns in which notes are broken into rows."""
 
-_LEAST_PATH: Final = 16
-"""Columns that the path of the agent's file keeps, whatever stands behind it."""
-
-
-class ForkFacts(RowWidget):
-    """Way back in, what will run, the edits, the new run."""
-
-    DEFAULT_CSS = "ForkFacts { height: auto; }"
-
-    plan: reactive[ForkPlan | None] = reactive(None, layout=True)
-    next_name: reactive[str] = reactive("")
-    """The name that the new run gets if it is given none."""
-    other_version: reactive[str] = reactive("")
-    """Another version of the agent that is known and could run instead; empty where there is none."""
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """One row a fact, and one for each further edit that is shown."""
-        if self.plan is None:
-            return 4
-        is_copied = self.plan.copied_from is not None
-        return 3 + is_copied + max(1, min(len(edit_rows(self.plan.edits)), SHOWN_EDITS))
-
-    def draw(self, y: int, columns: int, styles: Palette) -> Row:
-        """Draw one fact."""
-        row, plan, glyphs = self.new_row(), self.plan, look_of(self).glyphs
-        if plan is None:
-            return row
-        code = plan.code
-        edits = edit_rows(plan.edits)
-        shown_edits = max(1, min(len(edits), SHOWN_EDITS))
-        if y == 0:
-            kept = f"{fmt.counted(plan.step, 'step')} not rerun"
-            row.column("start", LABEL, styles.muted)
-            if plan.continues_with is not None:
-                row.add("conversation", styles.strong).add("  ")
-                return row.upto(f"{kept}; the original program does not run", columns, styles.muted)
-            row.add(plan.by, styles.strong).add("  ")
-            way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
-            if plan.goes_on_with is not None:
-                way = f"next {'unknown' if plan.is_next_unknown else ', '.join(plan.goes_on_with) or 'nothing'}"
-                if any(edit.target == "state" for edit in plan.edits):  # only the graph itself can say where
-                    way += ", or where the edit leads"
-            return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
-        if y == 1:
-            row.column("will run", LABEL, styles.muted)
-            if plan.continues_with is not None:
-                row.add("no program  ", styles.text).upto(clean(plan.continues_with), columns, styles.yours)
-                row.upto(f" answers, at {clean(str(plan.terms.overrides['address']))}", columns, styles.muted)
-                return row
-            where = clean(short_path(code.file) if code.file is not None else code.entry)
-            line = f":{code.line}" if code.line is not None else ""
-            function = f" {clean(code.function)}"
-            changed = f"  {glyphs.differs} changed since it was recorded" if code.changed else ""
-            room = columns - row.cells - width(line + function + changed)
-            row.add(cut_start(where, max(_LEAST_PATH, room), glyphs.cut), styles.text).add(line, styles.strong)
-            row.add(function, styles.text).add(changed, styles.changed_mark)
-            other = f" or {clean(self.other_version)}"
-            if self.other_version and row.cells + 3 + len("a") + width(other) <= columns:
-                row.add("   ").add("a", styles.key).add(other, styles.muted)
-            return row
-        if y < 2 + shown_edits:
-            index = y - 2
-            row.column("edits" if index == 0 else "", LABEL, styles.muted)
-            if not edits:
-                return row.add("none: the recorded state as it is", styles.note)
-            if index == SHOWN_EDITS - 1 and len(edits) > SHOWN_EDITS:
-                return row.add(f"{glyphs.cut} {len(edits) - index} more", styles.muted)
-            return row.join(edit_row(*edits[index], columns - row.cells, styles, glyphs))
-        if y == 2 + shown_edits and plan.copied_from is not None:
-            row.column("copied to", LABEL, styles.muted).upto(clean(short_path(plan.store)), columns, styles.text)
-            return row.upto("; the file itself is only read", columns, styles.muted)
-        name = plan.name or self.next_name
-        return row.column("new run", LABEL, styles.muted).add(clean(name), styles.strong)
-
 
 class ForkCost(RowWidget):
-    """What the rest of the original spent, and the lines that name every tool that writes with what it may do."""
+    """What the rest of the original spent, limits and warnings; what writes, where the list does not show all of it."""
 
-    DEFAULT_CSS = "ForkCost { height: auto; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "ForkCost { height: auto; margin: 1 0 0 0; padding: 0 1; }"
 
     plan: reactive[ForkPlan | None] = reactive(None, layout=True)
+    names_writers: reactive[bool] = reactive(default=False, layout=True)
+    """Whether every tool that writes is named with what it may do: the list has no room for all of its rows."""
 
     def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
         """One row for the expectation, one for limits, one for each policy of what writes, and those of the notes."""
         return self.rows_in(width)
 
     def rows_in(self, columns: int) -> int:
-        """How many rows it has in so many columns."""
+        """How many rows it has in so many columns, without its padding."""
         return 1 + self._has_limits + len(self._writers()) + len(self._note_rows(columns))
 
     @property
@@ -173,6 +95,8 @@ class ForkCost(RowWidget):
 
     def _writers(self) -> list[tuple[Word, list[str]]]:
         """What writes, by policy; one empty group where nothing does."""
+        if not self.names_writers:
+            return []
         writers = self.plan.writers if self.plan is not None else ()
         words: tuple[Word, ...] = ("deny", "ask", "stub", "recorded", "live")
         groups = [(word, [_named(entry) for entry in writers if entry.policy == word]) for word in words]
@@ -188,7 +112,7 @@ class ForkCost(RowWidget):
             facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd, expected.unpriced)}")
         if expected.duration_us is not None:
             facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
-        row = self.new_row().column("expected", LABEL, styles.muted).add("  ".join(facts), styles.strong)
+        row = self.new_row().column("EXPECT", LABEL, styles.title_blurred).add("  ".join(facts), styles.strong)
         remark = "   as the original did" + ("" if plan.continues_with is None else ", at the price of this model")
         return row.add(remark, styles.muted) if row.cells + len(remark) <= columns else row
 
