@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import textual.app
 import textual.pilot
 import textual.screen
+import watchfiles.main
 from textual._context import active_message_pump
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _WAITS: Final = {
     (threading.__file__, "wait"),
     (subprocess.__file__, "_wait"),
     (selectors.__file__, "select"),
+    (watchfiles.main.__file__, "watch"),
 }
 """Functions in which a thread waits for something else: by file and name, as its innermost call tells them."""
 
