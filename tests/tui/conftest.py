@@ -1,7 +1,6 @@
 """What the tests of screens share."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 from tests.tui.parsed_once import parse_once
@@ -36,15 +35,3 @@ def sample_store(sample_runs_file, tmp_path):
 def _pilots_settle_fast(monkeypatch):
     settle_fast(monkeypatch)
     parse_once(monkeypatch)
-
-
-def pytest_collection_modifyitems(items):
-    """Look at a screen again where a test of it fails.
-
-    What a worker thread brings may come later than the event loop can see, in a process that thousands of tests have
-    made slow. A fault of the code fails each time.
-    """
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=2))

@@ -2,65 +2,65 @@
 
 Textual's pilot cannot know, so after every key it sleeps twice for 20 ms, and on until the process has used next to no
 processor time meanwhile; on a machine that has other work, it has that without being done. Seen from inside the event
-loop it is known: no callback is ready, no timer ends within those 20 ms, and no thread works for the app. Threads that
-are there may only wait, as one that follows a run does: where the system tells what each of them does, that is asked.
+loop it is known: no callback is ready, no timer ends within the next 20 ms, and no thread works for the app. A thread
+may only wait for another one, or for a process, as one that follows a run does: the function that it stands in tells.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import concurrent.futures.thread
+import selectors
+import subprocess
+import sys
 import threading
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import textual.app
 import textual.pilot
 import textual.screen
+import watchfiles.main
 from textual._context import active_message_pump
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     import pytest
 
-_SLICE, _IDLE = 0.02, 0.001
-"""Textual's: seconds between two looks, and processor time between them of what has come to rest."""
+_SLICE: Final = 0.02
+"""Textual's: seconds between two looks."""
 
-_REDRAW = 0.001
+_REDRAW: Final = 0.001
 """Seconds between a change and the redraw of it, in place of the 1/60 that a reader's eye gets."""
 
-_LOOKS = 3
+_LOOKS: Final = 3
 """How often in a row nothing must be left to do: what a thread has just ended may not have reached the loop yet."""
 
-_LOOKS_AT_THREADS = 5
-"""How often, and during a slice, threads that are there must be found waiting. Each gets its turn between two looks."""
-
-_MOST_SECONDS = 10.0
+_MOST_SECONDS: Final = 10.0
 """How long an app may take to come to rest, on the slowest of machines; one that never does is left after that."""
 
-_TASKS = Path("/proc/self/task")
+_NEXT_TASK: Final = (concurrent.futures.thread.__file__, "_worker")
+"""Where a thread of the loop's pool stands that has no work."""
+
+_WAITS: Final = {
+    _NEXT_TASK,
+    (threading.__file__, "wait"),
+    (subprocess.__file__, "_wait"),
+    (selectors.__file__, "select"),
+    (watchfiles.main.__file__, "watch"),
+}
+"""Functions in which a thread waits for something else: by file and name, as its innermost call tells them."""
 
 
 async def settled(min_sleep: float = _SLICE, max_sleep: float = _MOST_SECONDS) -> None:
     """Wait until the app of this test has come to rest; in place of `textual._wait.wait_for_idle`."""
     loop = asyncio.get_running_loop()
-    began = since = time.monotonic()
-    used, quiet = 0.0, 0
+    began, quiet = time.monotonic(), 0
     while (now := time.monotonic()) < began + max_sleep:
-        if _has_work(loop, began + _SLICE):
-            quiet = 0
-        elif not _has_threads():
-            quiet += 1
-            if quiet >= _LOOKS:
-                return
-        else:
-            spent, are_waiting = _threads()
-            if abs(spent - used) >= _IDLE:
-                used, since, quiet = spent, now, 0
-            elif are_waiting:
-                quiet += 1
-                if quiet >= _LOOKS_AT_THREADS and now - since >= _SLICE:
-                    return
+        quiet = 0 if _has_work(loop, now + _SLICE) or _threads_work(loop) else quiet + 1
+        if quiet >= _LOOKS:
+            return
         await asyncio.sleep(0 if loop._ready else _REDRAW)
 
 
@@ -69,26 +69,25 @@ def _has_work(loop: asyncio.AbstractEventLoop, until: float) -> bool:
     return bool(loop._ready) or any(not timer.cancelled() and timer.when() < until for timer in loop._scheduled)
 
 
-def _has_threads() -> bool:
-    """Whether a thread works for the app."""
-    return any(worker.is_running for worker in active_message_pump.get().app.workers)
+def _threads_work(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether a thread of the loop's pool works, or has yet to begin.
 
-
-def _threads() -> tuple[float, bool]:
-    """Processor time that the other threads have used, in seconds; and whether each of them waits for something.
-
-    One that waits for a processor works. Where the system does not tell, the time of the whole process stands for it.
+    A thread that has taken its work and waits for the interpreter looks as one that has none. So each worker of the app
+    must be found in a thread that waits within its work; where one is not, it has not begun or its end is on its way.
     """
-    if not _TASKS.exists():
-        return time.process_time(), True
-    own, spent, are_waiting = threading.get_native_id(), 0, True
-    for task in _TASKS.iterdir():
-        if int(task.name) == own:
-            continue
-        with contextlib.suppress(OSError):  # it has just ended
-            are_waiting = are_waiting and (task / "stat").read_text().rpartition(") ")[2][0] not in "RD"
-            spent += int((task / "schedstat").read_text().split()[0])
-    return spent / 1e9, are_waiting
+    pool = loop._default_executor
+    if pool is None:
+        return False
+    frames = sys._current_frames()
+    places = [_place(frames[thread.ident]) for thread in pool._threads if thread.ident in frames]
+    waiting = sum(place != _NEXT_TASK for place in places)
+    running = sum(worker.is_running and worker._thread_worker for worker in active_message_pump.get().app.workers)
+    return any(place not in _WAITS for place in places) or running > waiting
+
+
+def _place(frame: FrameType) -> tuple[str, str]:
+    """The file and the name of the function that a thread is in."""
+    return frame.f_code.co_filename, frame.f_code.co_name
 
 
 def settle_fast(patch: pytest.MonkeyPatch) -> None:
