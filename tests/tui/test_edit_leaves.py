@@ -106,7 +106,8 @@ async def test_a_leaf_of_a_result_is_edited_and_shown_alone(source, call, of_tex
         assert driven.edits == [("result", "set", 1, call, "policy.window_days")]
         await driven.press("f")
         assert isinstance(driven.app.screen, ForkDialog)
-        row = next(line for line in driven.text.splitlines() if " edits " in line)
+        lines = driven.text.splitlines()
+        row = lines[next(index for index, line in enumerate(lines) if "YOUR EDITS" in line) + 1]
         assert "window_days  14 → 30" in row
         assert "Shipped" not in row
 

@@ -79,7 +79,7 @@ async def test_an_opened_conversation_is_edited_and_goes_on_with_a_model_that_is
             await until(pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen.plan is not None)
             await until(pilot, lambda: "F fork and run" in text())
             assert "the original program does not" in text()
-            assert "no program  openai:gpt-5 answers" in text()
+            assert "no program: openai:gpt-5 answers" in text()
             assert "copied to" in text()
             assert "price of gpt-5" in text()
             assert not (tmp_path / "own.db").exists()

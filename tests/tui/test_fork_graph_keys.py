@@ -115,6 +115,7 @@ async def test_a_question_of_a_thread_is_answered_by_keys(tmp_path: Path, monkey
             app.screen.query_one(Input).value = f"{ASKING_FILE}:builder"
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen.plan is not None)
+            await pilot.press("m")
             app.screen.query_one(ForkTable).go_to("resume")
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, PromptDialog))

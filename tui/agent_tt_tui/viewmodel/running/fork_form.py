@@ -124,25 +124,30 @@ def rows_of_what_runs(plan: ForkPlan | None, versions: Sequence[Version]) -> lis
         plan: The fork; None while there is none.
         versions: What can be chosen to run.
     """
-    rows = [FormRow(version=version) for version in versions]
     if plan is None:
-        return rows
+        return [FormRow(version=version) for version in versions]
     kept = f"{counted(plan.step, 'step')} not rerun"
     if plan.continues_with is not None:
-        model = FormRow(said=f"no program: {plan.continues_with} answers, at {plan.terms.overrides['address']}")
-        return [model, FormRow(said=f"conversation: {kept}; the original program does not run")]
-    code = plan.code
-    if code.file is not None:
-        rows.append(FormRow(path=short_path(code.file) + (f":{code.line}" if code.line is not None else "")))
-    way = code.way_back_in
-    if plan.goes_on_with is not None:
-        way = f"next {'unknown' if plan.is_next_unknown else ', '.join(plan.goes_on_with) or 'nothing'}"
-        if any(edit.target == "state" for edit in plan.edits):  # only the graph itself can say where
-            way += ", or where the edit leads"
-    rows.append(FormRow(said=f"{plan.by}: {kept}; {way}"))
+        address = plan.terms.overrides["address"]
+        rows = [FormRow(said=f"no program: {plan.continues_with} answers, at {address}")]
+        rows.append(FormRow(said=f"conversation: {kept}; the original program does not run"))
+    else:
+        rows = [FormRow(version=version) for version in versions]
+        if plan.code.file is not None:
+            line = f":{plan.code.line}" if plan.code.line is not None else ""
+            rows.append(FormRow(path=f"{short_path(plan.code.file)}{line}"))
+        rows.append(FormRow(said=f"{plan.by}: {kept}; {_way(plan)}"))
     if plan.copied_from is not None:
         rows.append(FormRow(said=f"copied to {short_path(plan.store)}; the file itself is only read"))
     return rows
+
+
+def _way(plan: ForkPlan) -> str:
+    """Where it goes on; where an edited state of a graph leads, only the graph itself can say."""
+    if plan.goes_on_with is None:
+        return plan.code.way_back_in
+    way = f"next {'unknown' if plan.is_next_unknown else ', '.join(plan.goes_on_with) or 'nothing'}"
+    return f"{way}, or where the edit leads" if any(edit.target == "state" for edit in plan.edits) else way
 
 
 def form_sections(
@@ -166,16 +171,16 @@ def form_sections(
         none = "none: the recorded state as it is"
         edited = [FormRow(edit=edit) for edit in edits]
         sections.append([FormRow(title="Your edits", said=f"{len(edits)}" if edits else none), *edited])
-        sections.append(_calls(plan, is_unfolded="calls" in unfolded))
+        sections.append(_calls(plan, setup, is_unfolded="calls" in unfolded))
     sections.append(_rest(plan, setup, is_unfolded="rest" in unfolded))
     return sections
 
 
-def _calls(plan: ForkPlan, *, is_unfolded: bool) -> list[FormRow]:
+def _calls(plan: ForkPlan, setup: ForkSetup, *, is_unfolded: bool) -> list[FormRow]:
     """What writes, and each call of which somebody decided; the others in one row."""
     writers = [row for row in plan.boundary if row.effect == "write"]
     others = [row for row in plan.boundary if row.effect != "write"]
-    as_ever = [] if is_unfolded else [row for row in others if _is_as_ever(plan, row)]
+    as_ever = [] if is_unfolded else [row for row in others if _is_as_ever(plan, setup, row)]
     rows = [
         FormRow(title="Writes", said=counted(len(writers), "tool") + " may change things outside" if writers else "")
     ]
@@ -189,10 +194,11 @@ def _calls(plan: ForkPlan, *, is_unfolded: bool) -> list[FormRow]:
     return rows
 
 
-def _is_as_ever(plan: ForkPlan, row: Boundary) -> bool:
-    """Whether a call that does not write just runs, because nobody said anything else."""
+def _is_as_ever(plan: ForkPlan, setup: ForkSetup, row: Boundary) -> bool:
+    """Whether a call that does not write just runs, because nobody said anything of it."""
+    is_decided = row.rule.source != "default" or row.called in setup.effects
     is_made_up = plan.terms.is_mock and row.kind == "llm"
-    return row.policy == "live" and row.rule.source == "default" and not is_made_up
+    return row.policy == "live" and not is_decided and not is_made_up
 
 
 def _kinds(rows: Iterable[Boundary]) -> str:
@@ -211,7 +217,6 @@ def _rest(plan: ForkPlan | None, setup: ForkSetup, *, is_unfolded: bool) -> list
     left = [setting for setting in settings if setting not in chosen]
     recorded = [setting.label for setting in left if setting.default == "as recorded"]
     said = [f"{', '.join(recorded)} as recorded"] if recorded else []
-    said += ["no breakpoints"] if any(setting.id == "breaks" for setting in left) else []
     said += ["no limits"] if not _LIMITS & {setting.id for setting in chosen} else []
     top = FormRow(title="The rest", said="; ".join(said), key=("m", "more"), fold="rest")
     return [top, *(FormRow(setting=setting) for setting in chosen)]

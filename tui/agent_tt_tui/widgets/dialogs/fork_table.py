@@ -40,7 +40,7 @@ _NOT_HELD: Final = "not held"
 _POLICIES: Final = sum(len(word) + 2 for word in _WORDS)
 _ROOMY: Final = 88
 _SETTING: Final = 16
-_SECTION: Final = 12
+_SECTION: Final = 11
 _ENTRY: Final = 32
 
 
@@ -112,8 +112,8 @@ class ForkTable(RowList[FormRow]):
         self.move_to(self._place_of(here))
 
     def _place_of(self, here: FormRow | None) -> int:
-        """Where a row stands now; else where the first does that can be reached."""
-        first = next((index for index, row in enumerate(self.rows) if row.can_be_reached), 0)
+        """Where a row stands now; else where the first does of which something can be chosen."""
+        first = next((index for index, row in enumerate(self.rows) if row.can_be_reached and row.edit is None), 0)
         if here is None or not here.can_be_reached:
             return first
         if (was := here.boundary) is not None:
