@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.text import summary
 from agent_tt.errors import UsageError
 from agent_tt.model import ACTING
+from agent_tt.model.as_json import time_text
 from agent_tt.serving.pages import Item, page, record
 from agent_tt.serving.references import reference
 from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
 from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer
-from agent_tt.shapes.records import edit_shape, time_shape
+from agent_tt.shapes.records import edit_shape
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -67,7 +68,7 @@ def _run_item(run: Run, most: int) -> Item:
         "name": run.name,
         "status": run.status,
         "steps": run.steps,
-        "started": time_shape(run.started_us),
+        "started": time_text(run.started_us),
         "agent": run.agent,
         "fork_of": None if run.parent is None else reference(run.parent, run.fork_step),
         "tags": [*run.tags] or None,
