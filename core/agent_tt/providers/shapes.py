@@ -29,7 +29,7 @@ class Asked:
     Attributes:
         id: the id by which its result names it; empty where the provider gives none.
         name: the tool.
-        arguments: by name; text where they are no JSON.
+        arguments: by name; text where they are not valid JSON.
         is_hosted: whether the provider runs it itself, and no code of the agent's does.
     """
 

@@ -198,7 +198,7 @@ def test_a_damaged_line_is_named_and_the_rest_opens(tmp_path: Path) -> None:
     with closing(open_source(path)) as source:
         (run,) = source.runs()
         assert run.steps == 2
-        assert [problem.what[:22] for problem in source.verify()] == ["line 5: it is no JSON:"]
+        assert [problem.what[:29] for problem in source.verify()] == ["line 5: it is not valid JSON:"]
 
 
 def test_a_file_that_grows_is_followed_line_by_line(tmp_path: Path) -> None:

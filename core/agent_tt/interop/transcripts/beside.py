@@ -53,7 +53,7 @@ class Room:
         if isinstance(found, dict):
             return found
         if body is not None:
-            self._left_out(path, "it is no JSON object")
+            self._left_out(path, "it is not a JSON object")
         return None
 
     def body(self, path: Path) -> bytes | None:

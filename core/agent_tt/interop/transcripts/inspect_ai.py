@@ -153,7 +153,7 @@ class _Reader:
         try:
             return parse_json(body)
         except orjson.JSONDecodeError as error:
-            raise MemberUnreadable(f"is no JSON: {error.msg}") from error
+            raise MemberUnreadable(f"is not valid JSON: {error.msg}") from error
 
     def sequence(self, prefix: str) -> list[Json]:
         """What the chunks of a sequence hold, in their order; each is named by the place of its first item."""
