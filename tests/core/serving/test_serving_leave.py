@@ -107,7 +107,7 @@ def test_a_client_may_deny_more_and_wait_less_and_never_the_other_way_round(stor
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        ("payment.amount=3", "no edit"),
+        ("payment.amount=3", "is not an edit"),
         ("sett payment.amount=3", "no kind of edit"),
         ("set payment.amount", "PATH=VALUE"),
         ("set payment.amount={", "JSON"),
