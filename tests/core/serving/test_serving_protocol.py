@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+pytestmark = pytest.mark.warm("mcp.server.lowlevel", "mcp.server.stdio", "uvicorn")
+
 TOKEN = "a token that nobody guesses"
 READING = {
     *("runs", "overview", "oddities", "step", "state", "call", "effects", "blame", "find", "where", "diff", "compare"),
@@ -184,6 +186,7 @@ async def test_a_client_finds_the_cause_of_flaky_checkout_and_the_fork_that_mend
         assert source.run(fork["run"]).edits[0].path == "payment.amount"
 
 
+@pytest.mark.cold  # the server is known by its command line
 @pytest.mark.parametrize("over", [over_stdio, over_http])
 async def test_without_leave_the_cause_is_found_and_nothing_runs(over, store, environment):
     with closing(agent_tt.open_source(store, read_only=True)) as source:
