@@ -80,10 +80,10 @@ class OutputTap:
         """Look no longer; what was printed, None where that is not known."""
         if not self._is_open:
             return None
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # as above
             self._stream.flush()
         self._is_open = False
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # as above: then it stays, and keeps nothing any more
             if vars(self._target).get("write") == self._write:  # else another one was put around it, which goes on
                 del self._target.write
                 if self._target.write != self._original:
@@ -105,7 +105,7 @@ class OutputTap:
             return None
         taken = original(data)
         if self._is_open:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the agent printed it all the same, and goes on
                 self._keep(data, taken)
         return taken
 
