@@ -168,7 +168,7 @@ class CallQuestion:
         args = parse_value(text)
         if not isinstance(args, dict) or TYPE in args:
             raise UsageError(
-                "the arguments are no JSON object", hint='write them by name: {"amount": 5}; those left out stay'
+                "the arguments are not a JSON object", hint='write them by name: {"amount": 5}; those left out stay'
             )
         return self.run_with(args)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.model import Call, ErrorInfo, Run, Step
-from agent_tt.providers.chat import Asked, Message, conversation_in, message_of
+from agent_tt.providers.chat import conversation_in, message_of
+from agent_tt.providers.shapes import Asked, Message
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.viewmodel.calls.callview import CallContext, call_lines, error_lines
 from agent_tt_tui.widgets.debugger.call_view import CallView
@@ -55,18 +56,18 @@ FIND = Asked("c1", "find", {"q": "x"})
     [
         (
             {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"q": "x"}'},
-            Message("assistant", "", (FIND,)),
+            Message("assistant", "", calls=(FIND,)),
         ),
-        ({"type": "function_call_output", "call_id": "c1", "output": "none"}, Message("tool", "none", (), "c1")),
+        ({"type": "function_call_output", "call_id": "c1", "output": "none"}, Message("tool", "none", answers="c1")),
         ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}, Message("assistant", "hm")),
         (
             {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "find", "args": {"q": "x"}}}]},
-            Message("assistant", "", (FIND,)),
+            Message("assistant", "", calls=(FIND,)),
         ),
         ({"role": "user", "parts": [{"text": "hi"}]}, Message("user", "hi")),
         (
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "none"}]},
-            Message("tool", "none", (), "c1"),
+            Message("tool", "none", answers="c1"),
         ),
     ],
 )

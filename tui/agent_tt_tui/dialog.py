@@ -61,8 +61,8 @@ class ConfirmDialog(Dialog[bool]):
         """Ask a question.
 
         Args:
-            title: A word or two, shown in capitals.
-            question: What will happen on yes, in full sentences.
+            title: a word or two, shown in capitals.
+            question: what will happen on yes, in full sentences.
         """
         super().__init__()
         self._title = title

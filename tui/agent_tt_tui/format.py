@@ -19,7 +19,7 @@ def age(seconds: float) -> str:
     """Format how long ago something was: `now`, `2 min`, `1 h`, `2 d`.
 
     Args:
-        seconds: The age, rounded down to whole units; less than a minute is `now`.
+        seconds: the age, rounded down to whole units; less than a minute is `now`.
     """
     if seconds < _MINUTE:
         return "now"
@@ -66,9 +66,9 @@ def change(old: float, new: float, times: str) -> str:
     """Format how much more or less a number is, in at most eight columns: `-98 %`, `0 %`, `+118 %`, `×7,499`.
 
     Args:
-        old: The number before, above 0.
-        new: The number now.
-        times: The sign of a factor, which is shown from tenfold on.
+        old: the number before, above 0.
+        new: the number now.
+        times: the sign of a factor, which is shown from tenfold on.
     """
     factor = new / old
     if factor >= 10:
@@ -81,8 +81,8 @@ def short_path(path: Path, base: Path | None = None) -> str:
     """Shorten a path: relative to the working directory, else to the home folder as `~/…`.
 
     Args:
-        path: The path.
-        base: What stands for the working directory; the process's own by default.
+        path: the path.
+        base: what stands for the working directory; the process's own by default.
     """
     path = path.absolute()
     for root, prefix in ((base or Path.cwd(), ""), (Path.home(), "~/")):

@@ -44,8 +44,8 @@ class RunningForks:
         """Keep a fork that was just started.
 
         Args:
-            name: The name of its run.
-            handle: Its process.
+            name: the name of its run.
+            handle: its process.
         """
         self._started[handle.run_id] = (name, handle)
 
@@ -73,8 +73,8 @@ class RunningForks:
         """The last that a run printed; empty if nothing, or if it was not started here.
 
         Args:
-            run_id: The run.
-            limit: How many bytes at most.
+            run_id: the run.
+            limit: how many bytes at most.
         """
         _, handle = self._started.get(run_id, ("", None))
         return handle.output(limit) if handle is not None else ""

@@ -31,10 +31,10 @@ def chosen_look(settings: Config) -> Look:
     """Choose the look that the user has configured.
 
     Args:
-        settings: What is configured.
+        settings: what is configured.
 
     Raises:
-        UsageError: There is no such theme, command or key, or two commands of one screen have the same key.
+        UsageError: there is no such theme, command or key, or two commands of one screen have the same key.
     """
     theme = settings.theme or "auto"
     themes = {"auto", DARK.name, LIGHT.name, *BUILTIN_THEMES}

@@ -24,11 +24,11 @@ class SweepProcess:
     """The command that drives a sweep; what it writes is kept for as long as this is.
 
     Args:
-        store: The file that holds the sweep.
-        sweep_id: The sweep, which nobody drives.
+        store: the file that holds the sweep.
+        sweep_id: the sweep, which nobody drives.
 
     Attributes:
-        run_id: The sweep's id, by which `RunningForks` knows it.
+        run_id: the sweep's id, by which `RunningForks` knows it.
     """
 
     def __init__(self, store: Path, sweep_id: str) -> None:

@@ -43,7 +43,7 @@ def clean(text: str) -> str:
     """Make text safe to draw on one line.
 
     Args:
-        text: Any text. For text of unknown length prefer `show`, which never reads more than it draws.
+        text: any text. For text of unknown length prefer `show`, which never reads more than it draws.
 
     Returns:
         The text with everything a terminal would obey or hide made visible.
@@ -62,9 +62,9 @@ def cut(text: str, columns: int, more: str) -> str:
     """Shorten text to a number of columns.
 
     Args:
-        text: Safe text, of any length; only its beginning is measured.
-        columns: How many columns there are; less than one gives an empty string.
-        more: The glyph that says something is missing; may be empty.
+        text: safe text, of any length; only its beginning is measured.
+        columns: how many columns there are; less than one gives an empty string.
+        more: the glyph that says something is missing; may be empty.
 
     Returns:
         The text, or as much of it as fits and `more`.
@@ -149,9 +149,9 @@ def call_name(name: str, columns: int, more: str) -> str:
     `POST https://api.openai.com/v1/responses` becomes `POST …com/v1/responses`: its end says more than its beginning.
 
     Args:
-        name: Any text.
-        columns: Columns there are.
-        more: The glyph that says something was cut.
+        name: any text.
+        columns: columns there are.
+        more: the glyph that says something was cut.
     """
     method, _, address = clean(name).partition(" ")
     place = address.partition("://")[2]

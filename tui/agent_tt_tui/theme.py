@@ -54,7 +54,7 @@ def choose_theme(setting: str, env: Mapping[str, str]) -> str:
 
     Args:
         setting: `"auto"`, or the name of a theme, which is then returned as it is.
-        env: The environment; `auto` looks at `COLORTERM`, `TERM` and `COLORFGBG`.
+        env: the environment; `auto` looks at `COLORTERM`, `TERM` and `COLORFGBG`.
 
     Returns:
         The name of a theme: one of the app's own, or `ansi-dark` or `ansi-light` where the terminal knows 16 colours

@@ -22,8 +22,8 @@ def texts(value: Wire, path: Path = ()) -> Iterator[tuple[Path, str]]:
     Of typed values the payload is given, of opaque ones their repr, of bytes nothing.
 
     Args:
-        value: The value.
-        path: Where it is; the paths that come out begin with it.
+        value: the value.
+        path: where it is; the paths that come out begin with it.
     """
     stack: list[tuple[Path, Wire, str | None]] = [(path, value, None)]
     while stack:

@@ -32,9 +32,9 @@ def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
     ```
 
     Args:
-        a: One run: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
-        b: The other run.
-        store: The file they are in; found as the commands find it when not given.
+        a: one run: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
+        b: the other run.
+        store: the file they are in; found as the commands find it when not given.
 
     Returns:
         Which steps belong together (aligned lane by lane, at the least cost by `agent_tt.comparing.steps.costs`), where
@@ -42,8 +42,8 @@ def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
         --json` writes.
 
     Raises:
-        StoreNotFound: There is no store.
-        RunNotFound: A run is not in it.
+        StoreNotFound: there is no store.
+        RunNotFound: a run is not in it.
     """
     from agent_tt.comparing.runs.comparison import compare_runs
     from agent_tt.sources import open_source
@@ -64,10 +64,10 @@ def compare_many(
     ```
 
     Args:
-        base: The run that all others are compared with: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
-        others: The others; None for all that was forked from the base, directly or through other forks.
-        archived: Whether forks that were archived are among them; those that are named always are.
-        store: The file they are in; found as the commands find it when not given.
+        base: the run that all others are compared with: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
+        others: the others; None for all that was forked from the base, directly or through other forks.
+        archived: whether forks that were archived are among them; those that are named always are.
+        store: the file they are in; found as the commands find it when not given.
 
     Returns:
         For each run what was changed, where it parts from the base and why, where they meet again, how it ended, and
@@ -75,8 +75,8 @@ def compare_many(
         its `error`.
 
     Raises:
-        StoreNotFound: There is no store.
-        RunNotFound: A run is not in it.
+        StoreNotFound: there is no store.
+        RunNotFound: a run is not in it.
     """
     from agent_tt.comparing.runs.table import TableReader
     from agent_tt.sources import open_source

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -18,6 +17,7 @@ from agent_tt.codec.paths import format_path, get, without_envelopes
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, PathNotFound
 from agent_tt.history.changes.ops import apply, op_path
+from agent_tt.model.as_json import call_fields, milliseconds, run_fields, step_fields, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,6 @@ __all__ = [
 
 Row = dict[str, "Wire"]
 
-_BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LISTS: Final = frozenset({"deque", "namedtuple", "tuple"})
 """Envelopes whose payload is a list of parts that have paths of their own."""
 
@@ -60,23 +59,12 @@ def run_row(run: Run) -> Row:
     """A run. Tokens and cost are those of its own steps."""
     return {
         "run": run.id,
-        "name": run.name,
-        "status": run.status,
-        "agent": run.agent,
-        "version": run.code.version,
+        **run_fields(run),
         "model": None if run.model is None else run.model.model,
-        "parent": run.parent,
-        "fork_step": run.fork_step,
         **_times(run.started_us, run.ended_us),
-        "steps": run.steps,
-        "tokens_in": run.tokens_in,
-        "tokens_out": run.tokens_out,
-        "cost_usd": run.cost_usd,
         "unpriced": run.unpriced,
         **_error(run.error),
-        "incomplete": run.incomplete,
         "damaged": run.damaged,
-        "tags": [*run.tags],
         "edits": [{**asdict(edit)} for edit in run.edits],
         "metadata": {**run.metadata},
     }
@@ -86,20 +74,10 @@ def step_row(run: Run, step: Step) -> Row:
     """A step of a run."""
     return {
         "run": run.id,
-        "step": step.number,
-        "name": step.name,
-        "kind": step.kind,
-        "agent": step.agent,
-        "lane": step.lane,
+        **step_fields(step),
         "parent_step": step.parent,
-        "status": step.status,
-        "inherited": step.inherited,
         **_times(step.started_us, step.ended_us),
-        "tokens_in": step.tokens_in,
-        "tokens_out": step.tokens_out,
-        "cost_usd": step.cost_usd,
         "unpriced": step.unpriced,
-        "decision": step.decision,
         "calls": step.calls,
         **_error(step.error),
         "state_kept": not step.is_unkept,
@@ -114,12 +92,7 @@ def call_row(run: Run, call: Call) -> Row:
     return {
         "run": run.id,
         "step": call.step,
-        "call": call.number,
-        "kind": call.kind,
-        "name": call.name,
-        "status": call.status,
-        "effect": call.effect,
-        "lane": call.lane,
+        **call_fields(call),
         "inside_step": None if inside is None else inside[0],
         "inside_call": None if inside is None else inside[1],
         **_times(call.started_us, call.ended_us),
@@ -130,41 +103,30 @@ def call_row(run: Run, call: Call) -> Row:
         "cost_usd": facts.cost_usd,
         **_error(call.error),
         "provider_error": facts.answer_error,
-        "args": call.args,
-        "result": call.result,
         "damaged": call.damaged,
     }
 
 
 def note_row(run: Run, note: Note) -> Row:
     """What somebody wrote down about a run or a step of it."""
-    created = _times(note.created_us, None)
     return {
         "run": run.id,
         "step": note.step,
         "kind": note.kind,
         "body": note.body,
-        "created": created["started"],
+        "created": time_text(note.created_us),
         "created_us": note.created_us,
     }
 
 
 def _times(started_us: int | None, ended_us: int | None) -> Row:
-    is_over = started_us is not None and ended_us is not None
     return {
-        "started": _iso(started_us),
+        "started": time_text(started_us),
         "started_us": started_us,
-        "ended": _iso(ended_us),
+        "ended": time_text(ended_us),
         "ended_us": ended_us,
-        "ms": (ended_us - started_us) / 1000 if is_over else None,  # type: ignore[operator]
+        "ms": milliseconds(None if started_us is None or ended_us is None else ended_us - started_us),
     }
-
-
-def _iso(us: int | None) -> str | None:
-    try:
-        return None if us is None else f"{_BEGINNING + timedelta(microseconds=us):%Y-%m-%dT%H:%M:%S.%fZ}"
-    except OverflowError:  # a file may say anything
-        return None
 
 
 def _error(error: ErrorInfo | None) -> Row:

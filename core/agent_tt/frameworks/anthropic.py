@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "Anthropic"
 _INPUT: Final = "input"
-"""The name of an input that is no JSON object."""
+"""The name of an input that is not a JSON object."""
 
 
 def patches(module: ModuleType) -> list[Patch]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "CrewAI"
 _TEXT: Final = "input"
-"""The name of arguments that are no JSON object."""
+"""The name of arguments that are not a JSON object."""
 
 
 def patches(module: ModuleType) -> list[Patch]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "OpenAI Agents"
 _TEXT: Final = "input"
-"""The name of arguments that are no JSON object."""
+"""The name of arguments that are not a JSON object."""
 
 _SESSION: Final[Mapping[str, Effect]] = {
     "get_items": "read", "add_items": "write", "pop_item": "write", "clear_session": "write",

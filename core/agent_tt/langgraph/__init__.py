@@ -8,7 +8,11 @@ agent-tt imports it.
 | `saver` | LangGraph's interface |
 | `asynchronous` | its asynchronous half: each method in a worker thread |
 | `threads` | the threads of a store, one at a time, and the checkpoints of all in order |
-| `thread` | where the checkpoints of one lie; adding, reading and taking them away |
+| `thread` | writing to one: adding checkpoints, and taking them away |
+| `known_thread` | what is known of one: where its checkpoints lie, and what is kept with each |
+| `thread_runs` | its runs: the first one, and a branch for each way that parted from it |
+| `task_writes` | what tasks wrote on top of its checkpoints |
+| `outcomes` | how it stands, and a step for each task that stopped |
 | `reading` | reading them one after another |
 | `stops` | tasks that a question or an error ended, each with a step |
 | `messages` | messages that are looked at, and made, many together |

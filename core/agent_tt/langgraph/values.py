@@ -62,9 +62,8 @@ _MODULE: Final = "langchain_core.messages."
 _MESSAGES: Final = _MODULE.encode()
 _MOST_NAME: Final = 40
 """Bytes in which a message's module begins."""
-"""What LangGraph keeps a delta channel's whole value in, now and then."""
 _Snapshot: Final[Any] = getattr(serde_types, "_DeltaSnapshot", None)
-"""That class; None in a LangGraph that has no such channels."""
+"""In what LangGraph keeps the whole value of a delta channel now and then; None where it has no such channels."""
 
 
 class _TooDeep(Exception):

@@ -14,6 +14,7 @@
 | `replays` | what is kept of a replay |
 | `statistics` | what can be counted over the runs of a file |
 | `quantities` | lengths of time and sizes as people write them |
+| `as_json` | what every JSON of a run, a step and a call has, by the same names |
 | `shown` | durations, counts, tokens and money as people read them |
 | `retention` | how long runs are kept |
 | `once` | the call that has the key of an effect that is done once |

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.fields import fields_of, thought_in
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import envelope_type, is_envelope
+from agent_tt.providers.shapes import Asked, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
 
-__all__ = ["ASSISTANTS", "TOOLS", "Asked", "Message", "answer_in", "answered_in", "conversation_in", "message_of"]
+__all__ = ["ASSISTANTS", "TOOLS", "answer_in", "answered_in", "conversation_in", "message_of"]
 
 _CLASSES: Final = {
     "AIMessage": "ai",
@@ -34,49 +34,8 @@ ASSISTANTS: Final = frozenset({"ai", "assistant", "AIMessageChunk"})
 TOOLS: Final = frozenset({"function", "tool"})
 """Roles that a tool's result comes in."""
 
-_MOST_ARGUMENT: Final = 60
 _MOST_ARGUMENTS: Final = 20_000
 """Longer JSON text of arguments is not parsed, only shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A tool call that a model asked for.
-
-    Attributes:
-        id: Its id; empty where it has none.
-        name: The tool.
-        arguments: By name; text where they are not JSON.
-    """
-
-    id: str
-    name: str
-    arguments: Wire
-
-    def __str__(self) -> str:
-        r"""The call as code, `search_docs(query="refund policy")`; not made safe to draw."""
-        if isinstance(self.arguments, dict) and envelope_type(self.arguments) is None:
-            listed = ", ".join(f"{key}={summary(value, _MOST_ARGUMENT)}" for key, value in self.arguments.items())
-        else:
-            listed = "" if self.arguments is None else summary(self.arguments, _MOST_ARGUMENT)
-        return f"{self.name}({listed})"
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message.
-
-    Attributes:
-        role: Who speaks, in the words of the recording.
-        text: What is said; empty where the message only calls tools.
-        calls: The tool calls that it asks for.
-        answers: Of a tool's result: the id of the call that it answers.
-    """
-
-    role: str
-    text: str
-    calls: tuple[Asked, ...] = ()
-    answers: str = ""
 
 
 def message_of(wire: Wire) -> Message | None:
@@ -94,9 +53,8 @@ def message_of(wire: Wire) -> Message | None:
         return _of_provider(fields)
     if any(type(block) is dict and block.get("type") == "tool_result" for block in _listed(fields.get("content"))):
         return _of_provider(fields)
-    return Message(
-        role, _text(fields.get("content")), calls, answered_in(fields) if role in TOOLS else _call_id(fields)
-    )
+    answers = answered_in(fields) if role in TOOLS else _call_id(fields)
+    return Message(role, _text(fields.get("content")), calls=calls, answers=answers)
 
 
 def answered_in(fields: Mapping[str, Wire]) -> str:
@@ -120,7 +78,7 @@ def _of_provider(fields: Mapping[str, Wire]) -> Message | None:
     return Message(
         role=read[-1].role,
         text="\n".join(filter(None, (message.text or message.reasoning for message in read))),
-        calls=tuple(Asked(call.id, call.name, call.arguments) for message in read for call in message.calls),
+        calls=tuple(call for message in read for call in message.calls),
         answers=next((message.answers for message in read if message.answers), ""),
     )
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from agent_tt.providers.chat import TOOLS, answer_in, answered_in, conversation_in, message_of
 from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
-from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall
+from agent_tt.providers.shapes import ModelAnswer, ModelCall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
+    from agent_tt.providers.shapes import Message
 
 __all__ = ["ModelTalk", "ModelTalks", "messages_in"]
 
@@ -78,7 +79,4 @@ def messages_in(turn: Wire) -> tuple[Message, ...]:
             return (replace(read[0], answers=answered_in(turn)),)
         return read
     said = message_of(turn)
-    if said is None:
-        return ()
-    calls = tuple(Asked(call.id, call.name, call.arguments) for call in said.calls)
-    return (Message(said.role, said.text, calls=calls, answers=said.answers),)
+    return () if said is None else (said,)

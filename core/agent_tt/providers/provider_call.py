@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from agent_tt.providers.reading import recorded_answer, recorded_call
@@ -56,16 +57,13 @@ def provider_call(call: Call) -> ProviderCall | None:
 
 
 def _chat(messages: Iterable[Message]) -> Iterable[Wire]:
-    for message in messages:
-        if message.reasoning:
-            yield {"role": "thinking", "content": message.reasoning}
+    for message in chain.from_iterable(message.parted() for message in messages):
         chat: dict[str, Wire] = {"role": message.role, "content": message.text}
         if message.calls:
             chat["tool_calls"] = [{"id": call.id, "name": call.name, "args": call.arguments} for call in message.calls]
         if message.answers:
             chat["tool_call_id"] = message.answers
-        if message.text or message.calls or not message.reasoning:
-            yield chat
+        yield chat
 
 
 def tool_line(tool: OfferedTool) -> tuple[str, str]:

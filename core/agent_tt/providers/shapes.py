@@ -5,18 +5,21 @@ The bytes that were recorded are never changed or replaced by these: a replay se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["Asked", "Json", "Message", "ModelAnswer", "ModelCall", "OfferedTool", "Reply", "Tokens"]
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What `json.loads` gives."""
+
+_MOST_ARGUMENT: Final = 60
+"""Characters of an argument in a call that is written as code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Asked:
     Attributes:
         id: the id by which its result names it; empty where the provider gives none.
         name: the tool.
-        arguments: by name; text where they are no JSON.
+        arguments: by name; text where they are not valid JSON.
         is_hosted: whether the provider runs it itself, and no code of the agent's does.
     """
 
@@ -34,6 +37,17 @@ class Asked:
     name: str
     arguments: Json = None
     is_hosted: bool = False
+
+    def __str__(self) -> str:
+        r"""The call as code, `search_docs(query="refund policy")`; not made safe to draw."""
+        from agent_tt.codec.text import summary  # here, so that to read a request loads no other package
+        from agent_tt.codec.wire import envelope_type
+
+        if isinstance(self.arguments, dict) and envelope_type(self.arguments) is None:
+            listed = ", ".join(f"{key}={summary(value, _MOST_ARGUMENT)}" for key, value in self.arguments.items())
+        else:
+            listed = "" if self.arguments is None else summary(self.arguments, _MOST_ARGUMENT)
+        return f"{self.name}({listed})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,13 @@ class Message:
     reasoning: str = ""
     calls: tuple[Asked, ...] = ()
     answers: str = ""
+
+    def parted(self) -> Iterator[Message]:
+        """Give what was thought as a message of the role `thinking`, then what was said."""
+        if self.reasoning:
+            yield Message("thinking", self.reasoning)
+        if self.text or self.calls or not self.reasoning:
+            yield replace(self, reasoning="") if self.reasoning else self
 
 
 @dataclass(frozen=True, slots=True)

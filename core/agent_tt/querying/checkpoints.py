@@ -30,13 +30,13 @@ def parse_checkpoint(text: str) -> tuple[str, str]:
     `refund-loop@error`, is the first failed step. Run names may hold an `@` (`THREAD@1f0c9a3e@4`).
 
     Args:
-        text: As it was typed.
+        text: as it was typed.
 
     Returns:
         What names the run and what names the step, for `RunSource.run` and `RunSource.step_number`.
 
     Raises:
-        UsageError: There is no `@`, or nothing before or after it.
+        UsageError: there is no `@`, or nothing before or after it.
     """
     run, separator, step = text.rpartition("@")
     if step == "error":
@@ -53,7 +53,7 @@ def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
     """The run and step that `RUN@STEP` names.
 
     Raises:
-        UsageError, RunNotFound, StepNotFound: It cannot be read, or names nothing.
+        UsageError, RunNotFound, StepNotFound: it cannot be read, or names nothing.
     """
     run_ref, step_ref = parse_checkpoint(text)
     run = source.run(run_ref)
@@ -67,14 +67,14 @@ def find_place(source: RunSource, run: str, step: int | str | None, *, option: s
     both ways is understood.
 
     Args:
-        source: Where the runs are.
-        run: What was typed for the run.
-        step: What was typed for the step; None where nothing was.
-        option: Where `step` was typed, for messages.
+        source: where the runs are.
+        run: what was typed for the run.
+        step: what was typed for the step; None where nothing was.
+        option: where `step` was typed, for messages.
 
     Raises:
-        UsageError: Two different steps were named.
-        RunNotFound, StepNotFound: There is no such run or step.
+        UsageError: two different steps were named.
+        RunNotFound, StepNotFound: there is no such run or step.
     """
     try:
         found = source.run(run)
@@ -94,7 +94,7 @@ def split_file(text: str) -> tuple[Path | None, str]:
     """Take `FILE:RUN@STEP` apart: what lies in another file than the one that is looked at.
 
     Args:
-        text: As it was typed; what is before a colon is a file only if there is one of that name. The address of a
+        text: as it was typed; what is before a colon is a file only if there is one of that name. The address of a
             database ends at the first colon after its last part begins: `postgresql://user@host:5432/database:RUN`.
 
     Returns:

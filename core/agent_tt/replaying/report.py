@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
-from agent_tt.comparing.values.words import Segment
 from agent_tt.errors import AgentFailed
 from agent_tt.model import NO_USAGE, Call, Usage
-from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
+from agent_tt.replaying.divergence import Divergence, Finding
+from agent_tt.replaying.findings.finding_json import finding_from, finding_shape, note_shapes
 from agent_tt.replaying.findings.notes import Note
-from agent_tt.replaying.findings.question_likeness import shown_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo, Run
@@ -218,13 +217,13 @@ class ReplayReport:
         recorded, changes, nearest}`, a change `{path, old, new, words: [[kind, text], …]}`, a near call `{step, call,
         lane, kind, name, status, args, likeness, changes}`.
         """
-        shapes: list[Wire] = [_finding_shape(finding) for finding in self.divergences]
+        shapes: list[Wire] = [finding_shape(finding) for finding in self.divergences]
         return {
             "run": self.run_id,
             "name": self.run_name,
             "mode": "observe" if self.observed else "halt",
             "verdict": self.verdict,
-            "reservations": _note_shapes(self.reservations),
+            "reservations": note_shapes(self.reservations),
             "faithful": self.is_faithful,
             "recorded": self.recorded,
             "served": self.served,
@@ -232,7 +231,7 @@ class ReplayReport:
             "nested": self.nested,
             "failure": None if self.failure is None else self.divergences.index(self.failure),
             "divergences": shapes,
-            "notes": _note_shapes(self.notes),
+            "notes": note_shapes(self.notes),
             "agent": {
                 "status": self.agent.status,
                 "error": self.agent.error,
@@ -256,7 +255,7 @@ def compared(report: ReplayReport) -> str:
 
 def report_from_json(shape: dict[str, Any]) -> ReplayReport:
     """The report that `to_json` wrote, in another process; `live` and `files` stand beside, where there are any."""
-    divergences = tuple(_finding(item) for item in shape["divergences"])
+    divergences = tuple(finding_from(item) for item in shape["divergences"])
     index = shape["failure"]
     return ReplayReport(
         run_id=shape["run"],
@@ -357,84 +356,3 @@ def _raised(error: ErrorInfo) -> tuple[str, str | int]:
         return error.class_name, int(error.message) & 0xFF
     except ValueError:  # a text: it is printed, and the code is 1
         return error.class_name, 1
-
-
-def _note_shapes(notes: Sequence[Note]) -> list[Wire]:
-    return [{"kind": note.kind, "text": note.text, "count": note.count} for note in notes]
-
-
-def _finding_shape(finding: Finding) -> dict[str, Wire]:
-    return {
-        "kind": finding.kind,
-        "message": finding.message,
-        "hint": finding.hint,
-        "step": finding.step,
-        "call": finding.call,
-        "lane": finding.lane,
-        "lane_seq": finding.lane_seq,
-        "call_kind": finding.call_kind,
-        "name": finding.name,
-        "file": finding.site.get("file"),
-        "line": finding.site.get("line"),
-        "asked": finding.asked,
-        "recorded": finding.recorded,
-        "changes": _changes(finding.changes),
-        "nearest": [_near_shape(near) for near in finding.nearest],
-    }
-
-
-def _finding(shape: dict[str, Any]) -> Finding:
-    fields = dict(shape)
-    site = {key: fields.pop(key) for key in ("file", "line")}
-    fields["site"] = {key: value for key, value in site.items() if value is not None}
-    fields["changes"] = _changed_parts(shape["changes"])
-    fields["nearest"] = tuple(_near(near) for near in shape["nearest"])
-    return Finding(**fields)
-
-
-def _changed_parts(shapes: list[dict[str, Any]]) -> tuple[ChangedPart, ...]:
-    return tuple(
-        ChangedPart(item["path"], item["old"], item["new"], tuple(Segment(kind, text) for kind, text in item["words"]))
-        for item in shapes
-    )
-
-
-def _near(shape: dict[str, Any]) -> Near:
-    call = Call(
-        step=shape["step"],
-        number=shape["call"],
-        kind=shape["kind"],
-        name=shape["name"],
-        status=shape["status"],
-        lane=shape["lane"],
-        args=shape["args"],
-    )
-    return Near(call, shape["likeness"], _changed_parts(shape["changes"]))
-
-
-def _changes(changes: Sequence[ChangedPart]) -> list[Wire]:
-    return [
-        {
-            "path": change.path,
-            "old": change.old,
-            "new": change.new,
-            "words": [[segment.kind, segment.text] for segment in shown_words(change.words)],
-        }
-        for change in changes
-    ]
-
-
-def _near_shape(near: Near) -> dict[str, Wire]:
-    return {**_call_shape(near.call), "likeness": round(near.likeness, 3), "changes": _changes(near.changes)}
-
-
-def _call_shape(call: Call) -> dict[str, Wire]:
-    return {
-        "step": call.step,
-        "call": call.number,
-        "lane": call.lane,
-        "kind": call.kind,
-        "name": call.name,
-        "status": call.status,
-        "args": call.args,
-    }

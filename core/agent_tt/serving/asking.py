@@ -10,7 +10,9 @@ from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.redacted import RedactedRuns
+from agent_tt.providers.loose import items, mapping
 from agent_tt.querying.places import leads_to, path_in
+from agent_tt.querying.search.fields import FIELDS
 from agent_tt.serving.looking import change_record, state_note
 from agent_tt.serving.overviews import outcome
 from agent_tt.serving.pages import Item, page, position, record, shown
@@ -32,9 +34,8 @@ if TYPE_CHECKING:
     from agent_tt.serving.tool import Asked
     from agent_tt.shapes.records import Shape
 
-__all__ = ["ASKING", "FIELDS", "parted_at"]
+__all__ = ["ASKING", "parted_at"]
 
-FIELDS: Final = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
 _MOST_WRITES: Final = 12
 _MOST_BESIDE: Final = 8
 _MOST_REASONS: Final = 4
@@ -139,11 +140,10 @@ def _find(asked: Asked) -> Shape:
         found = finder.found(query, runs, by=by, limit=limit, cancelled=asked.cancelled)
         unread = () if found.hits else finder.unread(runs)
     answer = find_answer(found, [f"{run.name}: {words}" for run, words in unread])
-    hits = answer.pop("hits")
-    listed = hits if isinstance(hits, list) else []
+    listed = items(answer.pop("hits"))
 
     def item(hit: Wire, most: int) -> Item:
-        told = hit if isinstance(hit, dict) else {}
+        told = mapping(hit)
         step, call = told["step"], told["call"]
         facts: Shape = {
             "at": reference(str(told["run"]), step, call),  # type: ignore[arg-type]
@@ -161,15 +161,14 @@ def _find(asked: Asked) -> Shape:
 def _where(asked: Asked) -> Shape:
     run = asked.source.run(asked.text("run"))
     answer = where_answer(asked.source, run, asked.text("expression"))
-    spans, steps = answer.pop("spans"), answer.pop("steps")
+    spans, steps = items(answer.pop("spans")), items(answer.pop("steps"))
 
     def item(span: Wire, _most: int) -> Item:
         first, last = (span[0], span[1]) if isinstance(span, list) else (0, 0)
         return Item({"from": reference(run.id, first), "to": reference(run.id, last)})  # type: ignore[arg-type]
 
-    head: Shape = {"run": run.id, "steps": len(steps) if isinstance(steps, list) else 0, **answer}
-    listed = spans if isinstance(spans, list) else []
-    return page(head, "spans", listed, item, cursor=asked.cursor, budget=asked.budget)
+    head: Shape = {"run": run.id, "steps": len(steps), **answer}
+    return page(head, "spans", spans, item, cursor=asked.cursor, budget=asked.budget)
 
 
 def _diff(asked: Asked) -> Shape:
@@ -193,7 +192,7 @@ def _diff(asked: Asked) -> Shape:
         head |= {"path": under, "elsewhere": len(found) - len(changes)}
 
     def item(change: Wire, most: int) -> Item:
-        told = change if isinstance(change, dict) else {}
+        told = mapping(change)
         facts: Shape = {key: told[key] for key in ("op", "path", "old_path", "of") if key in told}
         values: dict[str, tuple[Wire, Where]] = {}
         if told["op"] != "add" and "old" in told:
@@ -207,7 +206,7 @@ def _diff(asked: Asked) -> Shape:
 
 
 def _below(where: Callable[[Path], str], path: Wire) -> Where:
-    """Says how a part of a value at a path as people write it is got; None where that path cannot be read."""
+    """Say how a part of a value at a path as people write it is got; None where that path cannot be read."""
     try:
         return below(where, parse_path(str(path)))
     except AgentTTError:

@@ -135,8 +135,7 @@ class Debugger:
         most = asked.budget if "budget" in given else MOST_BUDGET
         if length(answer, most) > most:  # no tool makes such an answer; a reader is not to pay for a mistake of ours
             _log.error("an answer of %s is larger than %d characters", name, most)
-            cut, left = fit(answer, most)
-            return written(cut) if left else written(answer)
+            return written(fit(answer, most)[0])
         return written(answer)
 
 

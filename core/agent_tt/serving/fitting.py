@@ -16,7 +16,7 @@ from agent_tt.serving.text import length, written
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
 
-__all__ = ["LEAST", "LeftOut", "cut_text", "fit"]
+__all__ = ["LEAST", "LeftOut", "cut_text", "fit", "fitting"]
 
 LEAST: Final = 120
 """Characters below which nothing is fitted: as much as it takes to say what was left out."""
@@ -52,17 +52,22 @@ def fit(value: Wire, limit: int, *, depth: int | None = None) -> tuple[Wire, lis
 
 
 def cut_text(text: str, limit: int) -> str:
-    """The beginning of a text that is written with at most `limit` characters, quotes included; whole where it fits."""
+    """Cut a text off where `written` would take more than `limit` characters for it, and put `…` there."""
     if len(text) + 2 <= limit and len(written(text)) <= limit:
         return text
+    return text[: fitting(text, limit - 1)] + "…"
+
+
+def fitting(text: str, limit: int) -> int:
+    """Count the characters from the beginning of a text for which `written` takes at most `limit`."""
     low, high = 0, min(len(text), limit)
     while low < high:  # escapes make some characters six
         middle = (low + high + 1) // 2
-        if len(written(text[:middle])) + 1 <= limit:
+        if len(written(text[:middle])) <= limit:
             low = middle
         else:
             high = middle - 1
-    return text[:low] + "…"
+    return low
 
 
 def _fit(value: Wire, limit: int, path: Path, left: list[LeftOut], depth: int | None) -> Wire:

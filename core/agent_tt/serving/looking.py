@@ -10,11 +10,12 @@ from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound, UsageError
 from agent_tt.model.facts import StepFacts
 from agent_tt.querying.absent import not_there
 from agent_tt.querying.places import path_in, written_path
-from agent_tt.serving.pages import Item, page, record
+from agent_tt.serving.pages import MOST_LEFT, Item, left_out, page, record
 from agent_tt.serving.references import below, call_at, part_of_call, part_of_state, reference, state_at, step_of
 from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
 from agent_tt.serving.values import value_page
 from agent_tt.shapes.answers import calls_of
+from agent_tt.shapes.records import error_shape
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
@@ -153,15 +154,9 @@ def _call(asked: Asked) -> Shape:
         if asked.text("path"):
             raise UsageError("a path leads into args, result or error", hint="Give part as well.")
         whole = call_record(run.id, call, asked.budget - 800)
-        left: list[Wire] = []
-        left += whole.left_out[:6]
-        return {**whole.facts, **({"left_out": left} if left else {})}
-    value: Wire = {"args": call.args, "result": call.result}.get(part)
-    if part == "error":
-        error = call.error
-        value = None
-        if error is not None:
-            value = {"class": error.class_name, "message": error.message, "traceback": error.traceback}
+        return {**whole.facts, **left_out(whole.left_out[:MOST_LEFT], len(whole.left_out))}
+    parts: Shape = {"args": call.args, "result": call.result, "error": error_shape(call.error)}
+    value = parts[part]
     path = path_in(value, asked.text("path")) if asked.text("path") else ()
     head: Shape = {"at": reference(run.id, call.step, call.number), "part": part, "path": written_path(value, path)}
     if part == "result" and call.status != "ok":

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from agent_tt.codec.text import summary
 from agent_tt.errors import UsageError
-from agent_tt.model import ACTING
+from agent_tt.model import ACTING, RunStatus
+from agent_tt.model.as_json import time_text
+from agent_tt.providers.loose import items, mapping
 from agent_tt.serving.pages import Item, page, record
 from agent_tt.serving.references import reference
 from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
 from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer
-from agent_tt.shapes.records import edit_shape, time_shape
+from agent_tt.shapes.records import edit_shape
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -29,7 +31,7 @@ _MOST_ODD: Final = 20_000
 
 _MOST_EDITS: Final = 20
 _SHORT: Final = 120
-_STATUSES: Final = ("running", "succeeded", "failed", "interrupted", "crashed", "unknown")
+_STATUSES: Final = get_args(RunStatus)
 
 
 def _runs(asked: Asked) -> Shape:
@@ -67,7 +69,7 @@ def _run_item(run: Run, most: int) -> Item:
         "name": run.name,
         "status": run.status,
         "steps": run.steps,
-        "started": time_shape(run.started_us),
+        "started": time_text(run.started_us),
         "agent": run.agent,
         "fork_of": None if run.parent is None else reference(run.parent, run.fork_step),
         "tags": [*run.tags] or None,
@@ -160,7 +162,7 @@ def _with_places(run: Run, part: Wire) -> Wire:
 
 
 def _odd(run: Run, odd: Shape) -> Shape:
-    steps = odd["steps"] if isinstance(odd["steps"], list) else []
+    steps = items(odd["steps"])
     places: list[Wire] = [reference(run.id, step) for step in steps[:6] if isinstance(step, int)]
     more: Shape = {} if len(steps) <= 6 else {"more_steps": len(steps) - 6}
     return {"kind": odd["kind"], "what": odd["what"], "at": places, **more}
@@ -169,27 +171,25 @@ def _odd(run: Run, odd: Shape) -> Shape:
 def _oddities(asked: Asked) -> Shape:
     run = asked.source.run(asked.text("run"))
     answer = oddities_answer(asked.source, run)
-    found = answer.pop("oddities")
+    found = items(answer.pop("oddities"))
 
     def item(odd: Wire, most: int) -> Item:
-        shape = _odd(run, odd) if isinstance(odd, dict) else {}
+        shape = _odd(run, mapping(odd))
         return record(
             most, {key: part for key, part in shape.items() if key != "what"}, {"what": (shape["what"], None)}
         )
 
-    listed = found if isinstance(found, list) else []
-    return page({"run": run.id, **answer}, "oddities", listed, item, cursor=asked.cursor, budget=asked.budget)
+    return page({"run": run.id, **answer}, "oddities", found, item, cursor=asked.cursor, budget=asked.budget)
 
 
 def _effects(asked: Asked) -> Shape:
     run = asked.source.run(asked.text("run"))
     answer = effects_answer(asked.source, run)
     head = {"run": run.id, **{key: answer[key] for key in ("summary", "reads", "models", "unrecorded")}}
-    rows = answer["effects"] if isinstance(answer["effects"], list) else []
     return page(
         head,
         "effects",
-        rows,
+        items(answer["effects"]),
         lambda row, most: effect_record(run.id, row, most),
         cursor=asked.cursor,
         budget=asked.budget,
@@ -198,7 +198,7 @@ def _effects(asked: Asked) -> Shape:
 
 def effect_record(run: str, row: Wire, most: int) -> Item:
     """One row of the ledger of a run: a call that did something to the world, or was kept from it."""
-    told = row if isinstance(row, dict) else {}
+    told = mapping(row)
     step, call = told.get("step"), told.get("call")
     is_here = told.get("where") is None  # else it is before or beside its recording, or of another run
     at = reference(run, step, call if isinstance(call, int) else None) if isinstance(step, int) and is_here else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.serving.fitting import LeftOut
     from agent_tt.shapes.records import Shape
 
-__all__ = ["Item", "Where", "page", "position", "record", "shown"]
+__all__ = ["MOST_LEFT", "Item", "Where", "left_out", "page", "position", "record", "shown"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ Where: TypeAlias = "Callable[[Path], str] | None"
 _TAIL: Final = 240
 """Characters that are kept for the cursor, the numbers of a page, and what counts the rest."""
 
-_MOST_LEFT: Final = 6
+MOST_LEFT: Final = 6
 """Places that are named of what was cut in a page; the others are counted."""
 
 _EXACT: Final = frozenset({"at", "path", "run"})
@@ -124,11 +124,11 @@ def page(
     most = max(200, budget // 4)
     used = length(answer, budget) + sum(length(each, budget) + 1 for each in left) + _TAIL + len(name)
     listed: list[Wire] = []
-    uncounted = 0
+    unnamed = 0
     for entry in items[begin:]:
         item = make(entry, most)
         told = [each for each in item.left_out if length(each, _LONGEST_LEFT) <= _LONGEST_LEFT]
-        told = told[: max(0, _MOST_LEFT - len(left))]
+        told = told[: max(0, MOST_LEFT - len(left))]
         taken = length(item.shape, budget) + 1 + sum(length(each, budget) + 1 for each in told)
         if used + taken > budget:
             if listed:
@@ -137,18 +137,20 @@ def page(
         used += taken
         listed.append(item.shape)
         left += told
-        uncounted += len(item.left_out) - len(told)
+        unnamed += len(item.left_out) - len(told)
     answer[name] = listed
     end = begin + len(listed)
     if begin or end < count:
         answer |= {"from": begin, **({"of": count} if is_whole else {})}
     if end < count:
         answer["next"] = after(end)
-    if left:
-        answer["left_out"] = list(left)
-    if uncounted:
-        answer["left_out_more"] = uncounted
-    return answer
+    return answer | left_out(left, len(left) + unnamed)
+
+
+def left_out(named: Sequence[Shape], count: int) -> Shape:
+    """Say what an answer does not show: some of it by name, and how much more there is."""
+    more = count - len(named)
+    return {**({"left_out": [*named]} if named else {}), **({"left_out_more": more} if more else {})}
 
 
 def _fitted_head(head: Shape, limit: int) -> tuple[Shape, list[Shape]]:

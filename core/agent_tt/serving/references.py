@@ -66,12 +66,12 @@ def step_of(source: RunSource, run: Run, number: int) -> Step | None:
 
 
 def part_of_state(run: str, step: int) -> Callable[[Path], str]:
-    """Says with which call a part of a state is got."""
+    """Say with which call a part of a state is got."""
     return _part(f"state(at={written(reference(run, step))}")
 
 
 def part_of_call(run: str, call: Call, part: str) -> Callable[[Path], str]:
-    """Says with which call a part of what a call was asked, or of what came back, is got."""
+    """Say with which call a part of what a call was asked, or of what came back, is got."""
     return _part(f"call(at={written(reference(run, call.step, call.number))},part={written(part)}")
 
 

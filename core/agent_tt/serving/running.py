@@ -20,6 +20,7 @@ from agent_tt.forking.policy.policies import Rule, configured_policy, is_pattern
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
 from agent_tt.intercepting.limits import Limits
+from agent_tt.providers.loose import items, mapping
 from agent_tt.redaction.texts import redact_text
 from agent_tt.redaction.values import redact
 from agent_tt.rerunning.launch import start_fork
@@ -239,7 +240,7 @@ class Runner:
         if asked.flag("dry_run"):
             plan = preflight(asked.source, run).to_json()
             head = {key: part for key, part in plan.items() if key != "answers"}
-            return page(head, "answers", _listed(plan["answers"]), _as_it_is, cursor=asked.cursor, budget=asked.budget)
+            return page(head, "answers", items(plan["answers"]), _as_it_is, cursor=asked.cursor, budget=asked.budget)
         check_made_here(asked.source.path, run)
         with self._turn():
             report = run_replay(
@@ -256,7 +257,7 @@ class Runner:
             head["output"] = redact_text(report.output)[-1_000:]
 
         def item(finding: Wire, most: int) -> Item:
-            each = finding if isinstance(finding, dict) else {}
+            each = mapping(finding)
             step, call = each.get("step"), each.get("call")
             facts: Shape = {
                 "at": reference(run.id, step, call if isinstance(call, int) else None)
@@ -267,7 +268,7 @@ class Runner:
             names = [name for name in ("message", "hint", "changes") if each.get(name)]
             return record(most, facts, {name: (each[name], None) for name in names})
 
-        answer = page(head, "divergences", _listed(told["divergences"]), item, cursor=None, budget=asked.budget)
+        answer = page(head, "divergences", items(told["divergences"]), item, cursor=None, budget=asked.budget)
         return _once(answer, "a larger budget; each replay runs the agent again")
 
 
@@ -288,33 +289,28 @@ def _edit(text: str) -> Edit:
     forms = ", ".join(name for name, _, _ in EDIT_FORMS)
     if not rest.strip():
         raise UsageError(
-            f"{text[:80]!r} is no edit", hint=f"Write KIND TEXT, for example: set budget=3. Kinds: {forms}."
+            f"{text[:80]!r} is not an edit", hint=f"Write KIND TEXT, for example: set budget=3. Kinds: {forms}."
         )
     return read_edit(form, rest.strip())
 
 
 def _without_secrets(shape: Shape) -> Shape:
     """What comes of an agent that runs now, or of a file that nobody redacted, as it may be shown."""
-    shown = redact(shape)
-    return shown if isinstance(shown, dict) else {}
-
-
-def _listed(value: Wire) -> list[Wire]:
-    return value if isinstance(value, list) else []
+    return mapping(redact(shape))
 
 
 def _as_it_is(value: Wire, most: int) -> Item:
-    return record(most, value if isinstance(value, dict) else {}, {})
+    return record(most, mapping(value), {})
 
 
 def _planned(plan: ForkPlan, asked: Asked) -> Shape:
     """What a fork would do: nothing has run."""
     told = _without_secrets(plan_shape(plan) | graph_shape(plan))
-    kept = ("step", "entry", "file", "line", "changed", "by", "way_back_in", "edits", "unheld", "expect", "problems")
+    kept = ("entry", "file", "line", "changed", "by", "way_back_in", "edits", "unheld", "expect", "problems")
     head: Shape = {
         "dry_run": True,
         "at": reference(plan.run.id, plan.step),
-        **{key: told[key] for key in (*kept, "graph") if key in told and key != "step"},
+        **{key: told[key] for key in (*kept, "graph") if key in told},
         "limits": plan.terms.to_mapping().get("limits"),
         "to_run_it": "the same call with dry_run=false",
     }
@@ -322,11 +318,11 @@ def _planned(plan: ForkPlan, asked: Asked) -> Shape:
         head["to_run_it"] = "it does not start: the tools of unheld cannot be held, and nobody has allowed them"
 
     def item(row: Wire, most: int) -> Item:
-        each = row if isinstance(row, dict) else {}
+        each = mapping(row)
         names = ("name", "kind", "effect", "seen", "expected", "policy", "rule", "source", "place", "held")
         return record(most, {key: each.get(key) for key in names}, {})
 
-    return page(head, "calls", _listed(told["boundary"]), item, cursor=asked.cursor, budget=asked.budget)
+    return page(head, "calls", items(told["boundary"]), item, cursor=asked.cursor, budget=asked.budget)
 
 
 def _ended(handle: RunHandle, budget: int) -> Shape:
@@ -354,7 +350,7 @@ def _ended(handle: RunHandle, budget: int) -> Shape:
             head["parent"] = {key: outcome(source, parent).get(key) for key in ("status", "steps", "answer", "error")}
             head["diverged_at"] = parted_at(found)
             head["because"] = found.because
-        rows = _listed(told["effects"])
+        rows = items(told["effects"])
         answer = page(
             head, "effects", rows, lambda row, most: effect_record(run.id, row, most), cursor=None, budget=budget
         )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.text import describe
 from agent_tt.codec.wire import VALUE, is_envelope
 from agent_tt.errors import UsageError
-from agent_tt.serving.fitting import LEAST
+from agent_tt.serving.fitting import LEAST, fitting
 from agent_tt.serving.pages import Item, page, position, record, shown
 from agent_tt.serving.references import below
-from agent_tt.serving.text import length, written
+from agent_tt.serving.text import length
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,13 +88,6 @@ def _text_page(head: Shape, text: str, cursor: str | None, budget: int) -> Shape
     if begin >= len(text) and begin:
         raise UsageError(f"the cursor {cursor} stands behind the end: there are {len(text)}", hint="Begin without one.")
     room = budget - length(head, budget) - _TAIL
-    low, high = 1, min(len(text) - begin, room)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(written(text[begin : begin + middle])) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    end = begin + low if text else 0
+    end = begin + max(1, fitting(text[begin : begin + room], room)) if text else 0
     answer: Shape = {**head, "text": text[begin:end], "from": begin, "of": len(text)}
     return answer if end >= len(text) else {**answer, "next": str(end)}

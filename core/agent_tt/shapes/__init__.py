@@ -6,4 +6,5 @@
 | `answers` | what `show`, `find` and a finished fork say |
 | `plans` | what a fork would do |
 | `effects` | what a run did to the world |
+| `statistics` | what is counted over the runs of a store |
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.shapes.records import edit_shape, milliseconds
+from agent_tt.model.as_json import milliseconds
+from agent_tt.shapes.records import edit_shape
 
 if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan

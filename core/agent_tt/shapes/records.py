@@ -6,8 +6,9 @@ wire values: JSON as it was recorded, with `{"$type": …, "$v": …}` for what 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+from agent_tt.model.as_json import call_fields, milliseconds, run_fields, step_fields, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 Shape = dict[str, "Wire"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 def run_shape(run: Run) -> Shape:
     """`{id, name, status, steps, parent, fork_step, agent, started, tags, …}`."""
@@ -31,17 +30,8 @@ def run_shape(run: Run) -> Shape:
     return {
         **({} if run.damaged is None else {"damaged": run.damaged}),
         "id": run.id,
-        "name": run.name,
-        "status": run.status,
-        "steps": run.steps,
-        "parent": run.parent,
-        "fork_step": run.fork_step,
-        "agent": run.agent,
-        "started": time_shape(run.started_us),
-        "tags": list(run.tags),
-        "ended": time_shape(run.ended_us),
+        **run_fields(run),
         "duration_ms": None if run.ended_us is None else (run.ended_us - run.started_us) / 1000,
-        "version": run.code.version,
         "fingerprint": run.code.fingerprint,
         "model": None
         if run.model is None
@@ -53,12 +43,8 @@ def run_shape(run: Run) -> Shape:
             "prompt_version": run.model.prompt_version,
         },
         "user_id": run.user_id,
-        "tokens_in": run.tokens_in,
-        "tokens_out": run.tokens_out,
-        "cost_usd": run.cost_usd,
         "cost_complete": not run.unpriced,
         "error": error_shape(run.error),
-        "incomplete": run.incomplete,
         "metadata": dict(run.metadata),
         "edits": [edit_shape(edit) for edit in run.edits],
         "way_back_in": run.way_back_in,
@@ -85,7 +71,7 @@ def question_shape(question: CallQuestion, name: str) -> Shape:
         "args": dict(question.args),
         "editable": list(question.editable),
         "can_give": question.can_give,
-        "asked": time_shape(question.asked_us),
+        "asked": time_text(question.asked_us),
         "trouble": question.trouble or None,
     }
 
@@ -95,24 +81,13 @@ def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
     return {
         **step.extra,
         **({} if step.damaged is None else {"damaged": step.damaged}),
-        "step": step.number,
+        **step_fields(step),
         "id": step.id,
-        "name": step.name,
-        "agent": step.agent,
-        "status": step.status,
-        "started": time_shape(step.started_us),
         "duration_ms": milliseconds(step.duration_us),
         "calls": [call_shape(call) for call in calls],
         "error": error_shape(step.error),
-        "kind": step.kind,
-        "lane": step.lane,
         "parent": step.parent,
-        "inherited": step.inherited,
-        "decision": step.decision,
         "repeat_of": step.repeat_of,
-        "tokens_in": step.tokens_in,
-        "tokens_out": step.tokens_out,
-        "cost_usd": step.cost_usd,
         "cost_complete": not step.unpriced,
     }
 
@@ -125,7 +100,7 @@ def input_shape(started_us: int) -> Shape:
         "name": "input",
         "agent": None,
         "status": "ok",
-        "started": time_shape(started_us),
+        "started": time_text(started_us),
         "duration_ms": None,
         "calls": [],
         "error": None,
@@ -136,16 +111,9 @@ def call_shape(call: Call) -> Shape:
     """`{kind, name, effect, lane, args, result, error, duration_ms, …}`."""
     return {
         **({} if call.damaged is None else {"damaged": call.damaged}),
-        "kind": call.kind,
-        "name": call.name,
-        "effect": call.effect,
-        "lane": call.lane,
-        "args": call.args,
-        "result": call.result,
+        **call_fields(call),
         "error": error_shape(call.error),
         "duration_ms": milliseconds(call.duration_us),
-        "call": call.number,
-        "status": call.status,
         "meta": dict(call.meta),
     }
 
@@ -188,7 +156,7 @@ def hit_shape(hit: Hit) -> Shape:
 def notes_shape(notes: Sequence[Note]) -> list[Wire]:
     """`[{id, step, text, created}]`: notes alone, without bookmarks."""
     return [
-        {"id": note.id, "step": note.step, "text": note.body, "created": time_shape(note.created_us)}
+        {"id": note.id, "step": note.step, "text": note.body, "created": time_text(note.created_us)}
         for note in notes
         if note.kind == "note"
     ]
@@ -239,19 +207,3 @@ def edit_shape(edit: Edit) -> Shape:
         "step": edit.step,
         "call": edit.call,
     }
-
-
-def time_shape(us: int | None) -> str | None:
-    """A time that a file claims; None also where it is outside what a calendar holds."""
-    if us is None:
-        return None
-    try:
-        moment = _EPOCH + timedelta(microseconds=us)
-    except OverflowError:
-        return None
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def milliseconds(us: int | None) -> float | None:
-    """Microseconds as milliseconds; None where they are not known."""
-    return None if us is None else us / 1000

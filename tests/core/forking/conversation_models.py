@@ -27,7 +27,7 @@ TOKENS = (1_000, 50)
 class Served:
     """What was asked, and how to answer: the next word of `script`, the last one again and again.
 
-    `call`, `words`; a status with a body; `cut` in the middle; `silent` for ever; bytes that are no JSON.
+    `call`, `words`; a status with a body; `cut` in the middle; `silent` for ever; bytes that are not valid JSON.
     """
 
     script: list[str | bytes | tuple[int, Any]] = field(default_factory=lambda: [CALL, WORDS])

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
 
+pytestmark = pytest.mark.warm
+
 _KEY = "sk-ant-api03-" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gH3jK5mN7pQ9sT1vX3"
 _MESSAGES: list[Any] = [
     {"role": "user", "content": f"Which port? The key is {_KEY}."},

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("cryptography")
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import json
 import agent_tt

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Call, Run
 
-pytestmark = pytest.mark.warm("agents", "anthropic", "google.genai", "langgraph.prebuilt", "openai", "pydantic_ai")
+pytestmark = pytest.mark.warm
+
+_WARM: Final = ("agents", "anthropic", "google.genai", "langgraph.prebuilt", "pydantic_ai")
+"""Frameworks that are imported once for all processes of their agents."""
 
 
 class Recorded:
@@ -91,9 +94,20 @@ EVERY: Final = {
 }
 
 
-@pytest.fixture(params=EVERY)
-def agent(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
-    agent = EVERY[request.param]
+def _warm(agent: FrameworkAgent) -> pytest.MarkDecorator:
+    """An interpreter of its own for each framework: a process looks through all that are loaded."""
+    return pytest.mark.warm(agent.framework, "openai") if agent.framework in _WARM else pytest.mark.warm
+
+
+# The scope puts the tests of an agent, and so those of a framework, behind one another.
+@pytest.fixture(params=[pytest.param(name, marks=_warm(each)) for name, each in EVERY.items()], scope="module")
+def chosen(request: pytest.FixtureRequest) -> FrameworkAgent:
+    return EVERY[request.param]
+
+
+@pytest.fixture
+def agent(chosen: FrameworkAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
+    agent = chosen
     if importlib.util.find_spec(agent.framework.partition(".")[0]) is None:
         pytest.skip(f"{agent.framework} is not installed")
     with playing(agent.script, agent.texts) as server:

@@ -198,7 +198,7 @@ def test_a_damaged_line_is_named_and_the_rest_opens(tmp_path: Path) -> None:
     with closing(open_source(path)) as source:
         (run,) = source.runs()
         assert run.steps == 2
-        assert [problem.what[:22] for problem in source.verify()] == ["line 5: it is no JSON:"]
+        assert [problem.what[:29] for problem in source.verify()] == ["line 5: it is not valid JSON:"]
 
 
 def test_a_file_that_grows_is_followed_line_by_line(tmp_path: Path) -> None:
@@ -293,6 +293,20 @@ def test_a_sub_agents_file_of_older_versions_lies_beside_the_session(tmp_path: P
     with closing(open_source(tmp_path / f"agent-{AGENT}.jsonl")) as source:
         (run,) = source.runs()
         assert (run.id, run.steps, run.tokens_out) == (f"{SESSION}/{AGENT}", 1, 5)
+
+
+@pytest.mark.parametrize("place", ["newer", "older"])
+def test_a_link_in_the_place_of_a_sub_agents_file_is_not_followed(tmp_path: Path, place: str) -> None:
+    path = with_an_agent(tmp_path, place=place)
+    own = (tmp_path / SESSION / "subagents" if place == "newer" else tmp_path) / f"agent-{AGENT}.jsonl"
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    own.symlink_to(own.rename(outside / "elsewhere.jsonl"))
+    with closing(open_source(path)) as source:
+        (run,) = source.runs()
+        assert {step.lane for step in source.steps(run.id)} == {"main"}
+        problems = [problem.what for problem in source.verify()]
+        assert problems == [f"subagents/{own.name} is left out: it is no plain file"] * (place == "newer")
 
 
 def test_a_line_of_a_sub_agents_file_is_seen_while_it_works(tmp_path: Path) -> None:

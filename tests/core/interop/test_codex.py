@@ -255,7 +255,7 @@ def test_a_damaged_line_of_a_rollout_is_named_and_the_rest_opens(tmp_path: Path)
     path.write_text("".join([*lines[:5], '{"timestamp": \n', *lines[5:]]) + '{"timest')
     with closing(open_source(path)) as source:
         assert source.runs()[0].steps == 2
-        assert [problem.what[:22] for problem in source.verify()] == ["line 6: it is no JSON:"]
+        assert [problem.what[:29] for problem in source.verify()] == ["line 6: it is not valid JSON:"]
 
 
 @pytest.mark.parametrize("place", ["type", "payload", "timestamp"])

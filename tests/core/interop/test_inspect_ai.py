@@ -11,7 +11,7 @@ from tests.core.conformance.reading import check_source
 from tests.core.interop.zip_archives import DEFLATED, STORED, ZSTANDARD, write_zip
 
 from agent_tt.errors import NotAStore, StoreUnreadable
-from agent_tt.interop.transcripts import archive, inspect_ai
+from agent_tt.interop.transcripts import archive, inspect_ai, inspect_sample
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -274,7 +274,8 @@ def test_a_damaged_sample_is_named_and_the_others_open(tmp_path: Path, method: i
 def test_a_sample_that_names_its_messages_without_end_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect_ai, "_MOST_SHOWN", 1000)
+    for module in (inspect_ai, inspect_sample):
+        monkeypatch.setattr(module, "MOST_SHOWN", 1000)
     again = [EVENTS[0], {**EVENTS[1], "input_refs": [[0, 4]] * 100_000}]
     with closing(open_source(as_json(tmp_path, sample(again)))) as source:
         assert [problem.what for problem in source.verify()] == ["the sample s1_epoch_1 names its messages too often"]

@@ -156,7 +156,7 @@ def test_one_large_value_is_read_in_pieces_and_says_what_of_it_cannot_be(
         runs = opened.runs()
         said = [problem.what for problem in opened.verify()]
     if damage == "no text":
-        assert said == ["piece 2 of its 60 pieces is no JSON"]
+        assert said == ["piece 2 of 60 is not valid JSON"]
         return
     assert [run.steps for run in runs] == [5] * 6
     assert {run.origin["system"] for run in runs} == {"OpenTelemetry, desk"}
@@ -169,7 +169,7 @@ def test_a_line_in_the_middle_that_is_no_json_is_named_in_every_format(tmp_path:
     path.write_text("\n".join([lines[0], lines[1][:99], lines[2]]) + "\n")
     with closing(open_source(path)) as opened:
         assert len(opened.runs()) == 2
-        assert [problem.what[:22] for problem in opened.verify()] == ["line 2: it is no JSON:"]
+        assert [problem.what[:29] for problem in opened.verify()] == ["line 2: it is not valid JSON:"]
 
 
 def test_a_file_of_a_gigabyte_and_more_is_refused_without_being_read(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_an_event_that_is_added_is_seen_and_one_that_is_damaged_is_named(tmp_pat
         assert source.version() != before
         assert source.calls(run.id, 1)[1].result == "port = 8080"
         assert [problem.what for problem in source.verify()] == [
-            "events/event-00009-deadbeef.json is left out: it is no JSON object"
+            "events/event-00009-deadbeef.json is left out: it is not a JSON object"
         ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from contextlib import closing, suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -194,11 +195,13 @@ def test_a_compressed_file_is_what_it_holds(tmp_path: Path, body: bytes, packed:
     assert opened(tmp_path, packed(body)) == opened(tmp_path, body)
 
 
-def test_a_compressed_file_that_breaks_off_is_told(tmp_path: Path) -> None:
-    lines = [json.dumps({"messages": [{"role": "user", "content": f"{n}"}, {"role": "assistant", "content": "."}]})
+@pytest.mark.parametrize("packed", [gzip.compress, zstandard.compress])
+def test_a_compressed_file_that_breaks_off_is_told(tmp_path: Path, packed: Callable[[bytes], bytes]) -> None:
+    lines = [json.dumps({"messages": [{"role": "user", "content": f"{n} {sha256(f'{n}'.encode()).hexdigest()}"},
+                                      {"role": "assistant", "content": "."}]})
              for n in range(2_000)]  # fmt: skip
-    body = gzip.compress("\n".join(lines).encode())
-    path = tmp_path / "training.jsonl.gz"
+    body = packed("\n".join(lines).encode())
+    path = tmp_path / "training.jsonl.packed"
     path.write_bytes(body[: len(body) * 3 // 4])
     with closing(open_source(path)) as source:
         assert 10 < len(source.runs()) < 2_000

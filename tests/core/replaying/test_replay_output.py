@@ -314,6 +314,20 @@ def test_a_stream_that_cannot_be_looked_at_is_left_alone(monkeypatch: pytest.Mon
     assert tapped(monkeypatch, None) is None
 
 
+def test_of_an_output_that_cannot_be_read_as_a_whole_nothing_is_said(monkeypatch: pytest.MonkeyPatch):
+    taken: list[object] = []
+    stream = io.StringIO()
+    stream.write = taken.append  # type: ignore[assignment, method-assign]  # a stream that takes any object
+    monkeypatch.setattr(sys, "stdout", stream)
+    tap = OutputTap()
+    tap.open()
+    stream.write("one")
+    stream.write(None)  # type: ignore[arg-type]
+    stream.write("two")
+    assert tap.close() is None
+    assert taken == ["one", None, "two"]
+
+
 def test_a_stream_that_fails_fails_as_ever(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(OSError, match="no"):
         tapped(monkeypatch, _Broken(), "one")

@@ -10,6 +10,7 @@ import pytest
 import websockets.asyncio.client as asyncio_client
 import websockets.sync.client as sync_client
 from tests.core.seams.runs import recorded, replayed
+from tests.core.seams.talking import legacy
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agent_tt.replaying.divergence import Divergence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from tests.core.seams.talking import Talking
 
     Twice = Callable[[Callable[[], Any]], Kept]
+
+BOTH = pytest.mark.parametrize("connect", [asyncio_client.connect, legacy.connect], ids=["asyncio", "legacy"])
+"""The newer and the older client of asyncio."""
 
 
 def test_messages_of_every_shape_come_again(echo: Talking, twice_echoed: Twice):
@@ -97,9 +101,10 @@ def test_a_connection_ends_as_it_ended(echo: Talking, twice_echoed: Twice, word:
     twice_echoed(agent)
 
 
-def test_nothing_comes_before_its_deadline(echo: Talking, twice_echoed: Twice):
+@BOTH
+def test_nothing_comes_before_its_deadline(echo: Talking, twice_echoed: Twice, connect: Any):
     async def agent() -> Any:
-        async with asyncio_client.connect(echo.url) as connection:
+        async with connect(echo.url) as connection:
             await connection.send("silence")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.05):
@@ -143,10 +148,11 @@ def test_a_connection_that_is_left_open_stays_open(echo: Talking, tmp_path: Path
     assert echo.count == 1
 
 
-def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice_echoed: Twice):
+@BOTH
+def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice_echoed: Twice, connect: Any):
     async def agent() -> Any:
         seen: list[Any] = []
-        async for connection in asyncio_client.connect(echo.url):
+        async for connection in connect(echo.url):
             with contextlib.suppress(ConnectionClosed):
                 await connection.send("drop" if not seen else "again")
                 seen.append(connection.id is not None)
@@ -173,11 +179,12 @@ def test_two_talk_beside_one_another(echo: Talking, twice_echoed: Twice):
     twice_echoed(agent)
 
 
-def test_another_message_is_a_divergence_at_that_message(echo: Talking, tmp_path: Path):
+@BOTH
+def test_another_message_is_a_divergence_at_that_message(echo: Talking, tmp_path: Path, connect: Any):
     words = ["first", "second"]
 
     async def agent() -> Any:
-        async with asyncio_client.connect(echo.url) as connection:
+        async with connect(echo.url) as connection:
             for word in words:
                 await connection.send(word)
                 await connection.recv()

@@ -1,21 +1,18 @@
-"""`websockets.legacy`: frames are recorded as it reads them, and it reads the recording by its own reader."""
+"""`websockets.legacy`: frames are recorded as it reads them, and it reads the recording by its own reader.
+
+What it does as the newer client does is in `test_seams_websockets.py`.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.seams.runs import recorded, replayed
 from tests.core.seams.talking import legacy
 from websockets.exceptions import ConnectionClosed
 
-from agent_tt.replaying.divergence import Divergence
-
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.core.seams.runs import Kept
     from tests.core.seams.talking import Talking
@@ -65,18 +62,6 @@ def test_a_connection_ends_as_it_ended(echo: Talking, twice_echoed: Twice, word:
     twice_echoed(agent)
 
 
-def test_nothing_comes_before_its_deadline(echo: Talking, twice_echoed: Twice):
-    async def agent() -> Any:
-        async with legacy.connect(echo.url) as connection:
-            await connection.send("silence")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(connection.recv(), 0.05)
-            await connection.send("after")
-            return await connection.recv()
-
-    twice_echoed(agent)
-
-
 def test_connecting_fails_or_is_sent_elsewhere_as_it_was(echo: Talking, twice_echoed: Twice):
     async def agent() -> Any:
         with pytest.raises(legacy.InvalidStatusCode) as refused:
@@ -89,32 +74,3 @@ def test_connecting_fails_or_is_sent_elsewhere_as_it_was(echo: Talking, twice_ec
 
     kept = twice_echoed(agent)
     assert [call.status for call, _ in kept.calls[:3]] == ["ok", "error", "ok"]
-
-
-def test_a_new_connection_is_made_where_one_was_dropped(echo: Talking, twice_echoed: Twice):
-    async def agent() -> Any:
-        seen: list[Any] = []
-        async for connection in legacy.connect(echo.url):
-            with contextlib.suppress(ConnectionClosed):
-                await connection.send("drop" if not seen else "again")
-                seen.append("open")
-                return [*seen, await connection.recv()]
-        return seen
-
-    twice_echoed(agent)
-
-
-def test_another_message_is_a_divergence_at_that_message(echo: Talking, tmp_path: Path):
-    words = ["first", "second"]
-
-    async def agent() -> Any:
-        async with legacy.connect(echo.url) as connection:
-            for word in words:
-                await connection.send(word)
-                await connection.recv()
-
-    _, kept = recorded(agent, tmp_path / "runs.db")
-    words[1] = "other"
-    with pytest.raises(Divergence, match=r"SEND .* is asked something else than was recorded: body"):
-        replayed(agent, kept)
-    assert echo.heard == ["first", "second"]

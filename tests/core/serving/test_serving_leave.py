@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.core.serving.asking import FLAKY, SAMPLES
+from tests.core.serving.slow_agent import record_slow
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
@@ -107,7 +108,7 @@ def test_a_client_may_deny_more_and_wait_less_and_never_the_other_way_round(stor
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        ("payment.amount=3", "no edit"),
+        ("payment.amount=3", "is not an edit"),
         ("sett payment.amount=3", "no kind of edit"),
         ("set payment.amount", "PATH=VALUE"),
         ("set payment.amount={", "JSON"),
@@ -133,8 +134,7 @@ def test_the_agents_of_a_store_from_elsewhere_do_not_run(store):
 
 
 def test_a_fork_that_takes_longer_than_anybody_waits_goes_on_and_ends_with_the_server(store):
-    (store.parent / "slow.py").write_text(SLOW)
-    subprocess.run([sys.executable, "slow.py"], env={**_environment(), "AGENT_TT_STORE": str(store)}, check=True)
+    record_slow(store)
     (store.parent / "hold").touch()
     runner = Runner(Leave(seconds=600))
     debugger = Debugger(store, runner.tools())
@@ -148,38 +148,9 @@ def test_a_fork_that_takes_longer_than_anybody_waits_goes_on_and_ends_with_the_s
 
 
 def test_a_fork_is_stopped_after_the_time_that_was_allowed(store):
-    (store.parent / "slow.py").write_text(SLOW)
-    subprocess.run([sys.executable, "slow.py"], env={**_environment(), "AGENT_TT_STORE": str(store)}, check=True)
+    record_slow(store)
     (store.parent / "hold").touch()
     debugger = Debugger(store, Runner(Leave(seconds=0.5)).tools())
     fork = answered(debugger, "fork", at="slow@1", dry_run=False, wait=300)
     assert fork["status"] == "interrupted"
     assert "limit" in json.dumps(fork["ended_with"]) or "time" in json.dumps(fork["error"])
-
-
-def _environment():
-    import os
-
-    return dict(os.environ)
-
-
-SLOW = """
-import pathlib, time
-import agent_tt
-
-here = pathlib.Path(__file__).parent
-
-
-def main(state=None):
-    state = state or {"n": 0}
-    with agent_tt.record("slow", state=state) as run:
-        while state["n"] < 2:
-            with run.step("count", state):
-                state["n"] += 1
-                if (here / "hold").exists():
-                    time.sleep(600)
-
-
-if __name__ == "__main__":
-    main()
-"""

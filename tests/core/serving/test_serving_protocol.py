@@ -20,6 +20,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from tests.core.serving.asking import FLAKY
+from tests.core.serving.slow_agent import record_slow
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
@@ -28,6 +29,8 @@ from agent_tt import samples
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+pytestmark = pytest.mark.warm("mcp.server.lowlevel", "mcp.server.stdio", "uvicorn")
 
 TOKEN = "a token that nobody guesses"
 READING = {
@@ -184,6 +187,7 @@ async def test_a_client_finds_the_cause_of_flaky_checkout_and_the_fork_that_mend
         assert source.run(fork["run"]).edits[0].path == "payment.amount"
 
 
+@pytest.mark.cold  # the server is known by its command line
 @pytest.mark.parametrize("over", [over_stdio, over_http])
 async def test_without_leave_the_cause_is_found_and_nothing_runs(over, store, environment):
     with closing(agent_tt.open_source(store, read_only=True)) as source:
@@ -274,10 +278,8 @@ async def test_the_server_listens_on_loopback_alone(store, environment):
 
 
 async def test_a_client_that_leaves_takes_its_fork_with_it(tmp_path, environment):
-    (tmp_path / "slow.py").write_text(SLOW)
     store = tmp_path / "runs.db"
-    recording = {**environment, "AGENT_TT_STORE": str(store)}
-    subprocess.run([sys.executable, "slow.py"], cwd=tmp_path, env=recording, check=True)
+    record_slow(store, environment)
     (tmp_path / "hold").touch()
     async with over_stdio(store, environment, "--allow-runs") as client:
         fork = asyncio.ensure_future(client.call_tool("fork", {"at": "slow@1", "dry_run": False, "wait": 300}))
@@ -303,27 +305,3 @@ async def test_a_client_that_leaves_takes_its_fork_with_it(tmp_path, environment
                 await asyncio.sleep(0.05)
                 overview = await ask(client, "overview", run="slow/fork-1")
         assert overview["status"] == "interrupted"
-
-
-SLOW = """
-import os, pathlib, time
-import agent_tt
-
-here = pathlib.Path(__file__).parent
-
-
-def main(state=None):
-    state = state or {"n": 0}
-    with agent_tt.record("slow", state=state) as run:
-        while state["n"] < 2:
-            with run.step("count", state):
-                state["n"] += 1
-                if (here / "hold").exists():
-                    (here / "part").write_text(str(os.getpid()))
-                    (here / "part").rename(here / "pid")
-                    time.sleep(600)
-
-
-if __name__ == "__main__":
-    main()
-"""

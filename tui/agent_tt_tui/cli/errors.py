@@ -32,8 +32,8 @@ def guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
     """Run a command; whatever it raises becomes a message on standard error and an exit code.
 
     Args:
-        command: The command, which gives its exit code.
-        arguments: Those of the command line: `--json` and `--debug` in them decide how failures are told, also when the
+        command: the command, which gives its exit code.
+        arguments: those of the command line: `--json` and `--debug` in them decide how failures are told, also when the
             command line itself cannot be understood.
     """
     as_json, debug = "--json" in arguments, "--debug" in arguments

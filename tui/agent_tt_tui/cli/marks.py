@@ -27,7 +27,7 @@ def marking(options: Options, *samples: str) -> Iterator[MarkedRuns]:
     """Open the store to write something down about its runs; of a file that is only read, into the own store.
 
     Raises:
-        ReadOnlySource: Nothing can be written down about runs of this file.
+        ReadOnlySource: nothing can be written down about runs of this file.
     """
     with options.source(*samples) as source:
         yield markable(source)
@@ -37,7 +37,7 @@ def markable(source: RunSource) -> MarkedRuns:
     """The source as one that takes marks.
 
     Raises:
-        ReadOnlySource: Nothing can be written down about its runs.
+        ReadOnlySource: nothing can be written down about its runs.
     """
     from agent_tt.sources import marks_of
 
@@ -51,7 +51,7 @@ def writable(source: RunSource) -> Store:
     """The source as a store that can be written.
 
     Raises:
-        ReadOnlySource: It is a file of another system, or one that cannot be written.
+        ReadOnlySource: it is a file of another system, or one that cannot be written.
     """
     from agent_tt.protocols import Store
 

@@ -20,7 +20,7 @@ def counter(label: str, *, show: bool) -> Iterator[Callable[[int, int], None]]:
     """Show progress on standard error, if that is a terminal; the line is gone afterwards.
 
     Args:
-        label: What is being done.
+        label: what is being done.
         show: False to show nothing.
 
     Yields:

@@ -122,9 +122,9 @@ def print_hoped(terminal: Terminal, hoped: Hoped | None, side: str = "") -> None
     """Write what was hoped with a fork and whether it came; nothing where nothing was said.
 
     Args:
-        terminal: Where to.
-        hoped: What was hoped.
-        side: Of two runs, which one it is: `A`.
+        terminal: where to.
+        hoped: what was hoped.
+        side: of two runs, which one it is: `A`.
     """
     if hoped is not None:
         terminal.line(f"{side}  ", Cell("hoped for  ", "muted"), hoped_cell(hoped.came, terminal, hoped.said))
@@ -189,8 +189,8 @@ def pending_words(call: Call, *, is_running: bool = False) -> str:
     """What is known of a call that has no answer.
 
     Args:
-        call: The call.
-        is_running: Whether the run that made it goes on.
+        call: the call.
+        is_running: whether the run that made it goes on.
     """
     from agent_tt.questions import is_held
 
@@ -221,11 +221,11 @@ def print_answers(terminal: Terminal, about: str, groups: Sequence[Answer], diff
     """Write each answer on a line, with its letter and how often it came; nothing where there is none.
 
     Args:
-        terminal: Where to.
-        about: What they answer.
-        groups: The answers.
-        different: How many different ones there are.
-        succeeded: Among how many runs.
+        terminal: where to.
+        about: what they answer.
+        groups: the answers.
+        different: how many different ones there are.
+        succeeded: among how many runs.
     """
     if not groups:
         return

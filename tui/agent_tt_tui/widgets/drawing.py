@@ -27,12 +27,12 @@ def add_strip(
     """Add the strip of a run's steps: a glyph each, of the rarest kind where several share one.
 
     Args:
-        row: Where to.
-        steps: The steps.
-        parts_at: The step at which the run parts from the one that it stands beside; None for none.
-        columns: The columns there are.
-        styles: The roles to draw with.
-        glyphs: The glyphs.
+        row: where to.
+        steps: the steps.
+        parts_at: the step at which the run parts from the one that it stands beside; None for none.
+        columns: the columns there are.
+        styles: the roles to draw with.
+        glyphs: the glyphs.
     """
     shown = buckets(steps, columns)
     cell = max(1, min(_LONGEST_CELL, columns // max(1, len(shown))))

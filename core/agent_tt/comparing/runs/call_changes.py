@@ -27,8 +27,8 @@ def call_changes(a: Sequence[Call], b: Sequence[Call]) -> list[Change]:
     same is said (ids and the like) is not a difference, as in the comparison of whole runs.
 
     Args:
-        a: The calls of the one step, with what they carried.
-        b: Those of the other.
+        a: the calls of the one step, with what they carried.
+        b: those of the other.
     """
     found: list[Change] = []
     for acting in (True, False):

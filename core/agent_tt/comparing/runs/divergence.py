@@ -34,13 +34,13 @@ def reasons_to_part(
     """List why two runs diverge: in their input, in what models were asked, at the step itself, or by a person's edit.
 
     Args:
-        a: The one run.
-        b: The other.
-        rows: All rows of the comparison.
-        parting: Index of the row at which they part; None where they do not: then only what they began with
+        a: the one run.
+        b: the other.
+        rows: all rows of the comparison.
+        parting: index of the row at which they part; None where they do not: then only what they began with
             and what their models were asked counts.
-        shared: How many leading steps are one and the same.
-        moved: Steps that both took, at other places: (number in A, number in B).
+        shared: how many leading steps are one and the same.
+        moved: steps that both took, at other places: (number in A, number in B).
     """
     began = None if shared else explain_input(_input_changes(a, b))
     found = [began, _first_question(a, b, rows, parting)]

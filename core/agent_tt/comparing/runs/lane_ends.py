@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.steps.outcome import cost_of, milliseconds, tokens_of
+from agent_tt.comparing.steps.outcome import cost_of, tokens_of
+from agent_tt.model.as_json import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

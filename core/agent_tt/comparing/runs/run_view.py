@@ -34,22 +34,22 @@ class RunView:
     """One of the two runs.
 
     Args:
-        source: Where the run is.
-        run: The run.
+        source: where the run is.
+        run: the run.
 
     Raises:
-        Damaged: Its row, or a step, is not as it was recorded, or is missing.
+        Damaged: its row, or a step, is not as it was recorded, or is missing.
 
     Attributes:
-        source: Where the run is.
-        run: The run.
-        steps: All its steps.
-        by_number: The same by their numbers.
-        live: Whether it still runs.
-        cancelled: Asked now and then; once it says yes, the comparison is given up.
-        pages: Whether the source gives calls of many steps at once.
-        gives_digests: Whether it gives the digests of states at once, too, and these are of what is compared.
-        unread: What could not be read, in words: nothing is known of whether that is the same.
+        source: where the run is.
+        run: the run.
+        steps: all its steps.
+        by_number: the same by their numbers.
+        live: whether it still runs.
+        cancelled: asked now and then; once it says yes, the comparison is given up.
+        pages: whether the source gives calls of many steps at once.
+        gives_digests: whether it gives the digests of states at once, too, and these are of what is compared.
+        unread: what could not be read, in words: nothing is known of whether that is the same.
     """
 
     def __init__(self, source: RunSource, run: Run) -> None:
@@ -76,7 +76,7 @@ class RunView:
         """Find out whether the comparison was given up.
 
         Raises:
-            Interrupted: It was.
+            Interrupted: it was.
         """
         if self.cancelled():
             raise Interrupted("the comparison was given up")
@@ -91,7 +91,7 @@ class RunView:
         """What the steps after the shared ones did, those left out that still run.
 
         Raises:
-            Interrupted: The comparison was given up.
+            Interrupted: the comparison was given up.
         """
         self._shared = shared  # a run that is compared with many knows more moves than these
         over = [step for step in self.steps[shared:] if not self._runs(step)]
@@ -137,7 +137,7 @@ class RunView:
         """What a step wrote to the state; nothing for one that contains steps, of which each is compared itself.
 
         Raises:
-            Interrupted: The comparison was given up.
+            Interrupted: the comparison was given up.
         """
         if step.number in self._containers:
             return {}
@@ -176,7 +176,7 @@ class RunView:
         """Give the state after a step, without the entries that a framework stores in it for its own use.
 
         Raises:
-            AgentTTError: It cannot be read.
+            AgentTTError: it cannot be read.
         """
         return without_bookkeeping(self.source.state(self.run.id, number))
 
@@ -234,7 +234,7 @@ class RunView:
         """The calls of a step, none of which may be damaged or missing.
 
         Raises:
-            Damaged: One is.
+            Damaged: one is.
         """
         check_shown(self.run, *calls)
         check_count(self.run, step, len(calls))

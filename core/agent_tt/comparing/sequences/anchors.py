@@ -52,9 +52,9 @@ def align_long(a: Sequence[str], b: Sequence[str], effort: Effort | None = None)
     anchors, and only what lies between two of them is searched.
 
     Args:
-        a: The one side.
-        b: The other side.
-        effort: What may be spent, if this is a part of something larger.
+        a: the one side.
+        b: the other side.
+        effort: what may be spent, if this is a part of something larger.
 
     Returns:
         Pairs of indexes, both ascending, with `a[i] == b[j]`.

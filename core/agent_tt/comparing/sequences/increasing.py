@@ -16,7 +16,7 @@ def longest_rising(values: Sequence[int]) -> list[int]:
     """The positions, ascending, of a longest subsequence that rises strictly. Takes n log n.
 
     Args:
-        values: Numbers, no two of them equal.
+        values: numbers, no two of them equal.
     """
     ends: list[int] = []  # by length: the smallest value that a rising subsequence of that length ends in
     last: list[int] = []  # the position of that value
@@ -36,8 +36,8 @@ def heaviest_rising(pairs: Sequence[tuple[int, int]], weights: Sequence[float]) 
     """The positions, ascending, of pairs that rise strictly on both sides and weigh most together. Takes n log n.
 
     Args:
-        pairs: Pairs of numbers from 0, ascending; of those that are equal on one side at most one is taken.
-        weights: The weight of each, above 0.
+        pairs: pairs of numbers from 0, ascending; of those that are equal on one side at most one is taken.
+        weights: the weight of each, above 0.
     """
     if all(one[0] < other[0] and one[1] < other[1] for one, other in pairwise(pairs)):
         return list(range(len(pairs)))

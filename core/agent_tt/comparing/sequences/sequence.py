@@ -35,9 +35,9 @@ def align(a: Sequence[_Key], b: Sequence[_Key], *, limit: int = FIRST_LIMIT) -> 
     """Pair equal elements of two sequences, in order, as many as can be.
 
     Args:
-        a: The one side; texts or bytes that stand for the elements.
-        b: The other side.
-        limit: Edits that one search may spend; the time goes with its square, about a second for 1,000.
+        a: the one side; texts or bytes that stand for the elements.
+        b: the other side.
+        limit: edits that one search may spend; the time goes with its square, about a second for 1,000.
 
     Returns:
         Pairs of indexes (into `a`, into `b`), both ascending, with `a[i] == b[j]`. As many as there can be for

@@ -61,10 +61,10 @@ def align_moves(
     """Pair the moves of two lanes at the least cost, where that is affordable (see the module).
 
     Args:
-        a: The moves of the one lane, in order.
-        b: The moves of the other.
-        costs: Where costs that were found before are kept.
-        check: Called now and then; what it raises ends the alignment.
+        a: the moves of the one lane, in order.
+        b: the moves of the other.
+        costs: where costs that were found before are kept.
+        check: called now and then; what it raises ends the alignment.
 
     Returns:
         Pairs of indexes (into `a`, into `b`), both ascending, each of two moves that did the same or are a near match;

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_tt.comparing.steps.effects import Effects, effects_in
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import AgentTTError
+from agent_tt.model.as_json import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -120,11 +121,6 @@ def difference_of(a: Outcome, b: Outcome) -> Difference:
         cost_usd=None if a.whole_cost is None or b.whole_cost is None else b.whole_cost - a.whole_cost,
         duration_us=None if a.duration_us is None or b.duration_us is None else b.duration_us - a.duration_us,
     )
-
-
-def milliseconds(us: int | None) -> float | None:
-    """Convert microseconds to the milliseconds of JSON output; None stays None."""
-    return None if us is None else us / 1000
 
 
 def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_state: Wire) -> Outcome:

@@ -31,7 +31,7 @@ def read_updates(source: RunSource, run_id: str, step: Step) -> dict[str, str]:
     A step without a checkpoint wrote nothing that is known.
 
     Raises:
-        AgentTTError: The checkpoint cannot be read.
+        AgentTTError: the checkpoint cannot be read.
     """
     if step.seq is None:
         return {}

@@ -28,9 +28,9 @@ def without_echoes(a: Wire, b: Wire, changes: Sequence[Change]) -> list[Change]:
     What a framework keeps in a state for itself says nothing either.
 
     Args:
-        a: The old state.
-        b: The new one.
-        changes: What differs between them.
+        a: the old state.
+        b: the new one.
+        changes: what differs between them.
     """
     kept = [change for change in changes if not _is_echo(a, b, change)]
     return kept or list(changes)

@@ -24,7 +24,7 @@ def edit_changes(edit: Edit) -> tuple[Change, ...]:
     """List what an edit changes, at the deepest values that differ, into texts that are JSON too.
 
     Args:
-        edit: An edit with the value that it replaces, as a plan and a run have it.
+        edit: an edit with the value that it replaces, as a plan and a run have it.
 
     Returns:
         At least one change. Each path says what is changed, in words where that is not a state: `budget.limit`,

@@ -52,7 +52,7 @@ class LooseEquality:
     """Compares values under rules.
 
     Args:
-        rules: What does not count.
+        rules: what does not count.
     """
 
     def __init__(self, rules: Ignoring) -> None:
@@ -104,7 +104,7 @@ class LooseEquality:
         """Whether two values are equal, both `as_judged`.
 
         Raises:
-            TooManyPairs: Lists without order in them would take too long.
+            TooManyPairs: lists without order in them would take too long.
         """
         if self._rules.tolerance is not None or self._rules.types:
             numbers = number_of(one), number_of(other)
@@ -147,14 +147,14 @@ class LooseEquality:
         """Pair equal items, as many as can be paired.
 
         Args:
-            one: Items, each `as_judged`.
-            other: Other items.
+            one: items, each `as_judged`.
+            other: other items.
 
         Returns:
             Positions in both, each in one pair at most, ascending in `one`.
 
         Raises:
-            TooManyPairs: It would take too long.
+            TooManyPairs: it would take too long.
         """
         like: dict[bytes, list[int]] = {}
         for at, item in enumerate(other):
@@ -176,7 +176,7 @@ class LooseEquality:
         """Count the work of trying one more pair.
 
         Raises:
-            TooManyPairs: It is too much.
+            TooManyPairs: it is too much.
         """
         self._left -= work
         if self._left < 0:

@@ -25,15 +25,15 @@ def to_json_patch(a: Wire, b: Wire) -> list[dict[str, Wire]]:
     """Give the patch that turns `a` into `b`.
 
     Args:
-        a: The old state, a wire value; typed values are patched inside their envelopes.
-        b: The new state.
+        a: the old state, a wire value; typed values are patched inside their envelopes.
+        b: the new state.
 
     Returns:
         Operations `add`, `remove`, `replace` and `move`, each path being one at that moment; values are parts of `b`.
         JSON objects have no order: a dict that differs only in the order of its keys needs no operation.
 
     Raises:
-        CorruptDelta: A value is nested deeper than anything that is ever recorded.
+        CorruptDelta: a value is nested deeper than anything that is ever recorded.
     """
     patch: list[dict[str, Wire]] = []
     try:

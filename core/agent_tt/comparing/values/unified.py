@@ -41,10 +41,10 @@ def unified_diff(old: Sequence[str], new: Sequence[str], old_name: str, new_name
     """The unified diff of two texts, line by line; nothing where they are equal.
 
     Args:
-        old: The lines of the one text.
-        new: The lines of the other.
-        old_name: What the first header says.
-        new_name: What the second header says.
+        old: the lines of the one text.
+        new: the lines of the other.
+        old_name: what the first header says.
+        new_name: what the second header says.
     """
     pairs = align_long(old, new)
     gone = [gap for gap in gaps(pairs, len(old), len(new)) if gap[0] < gap[1] or gap[2] < gap[3]]

@@ -15,7 +15,6 @@ from agent_tt.exporting.facts import run_facts, usage
 from agent_tt.exporting.html.packing import pack, pack_ops
 from agent_tt.history.changes.diff import diff
 from agent_tt.model.shown import counted, duration
-from agent_tt.providers.chat import Asked
 from agent_tt.providers.model_talk import ModelTalks
 
 if TYPE_CHECKING:
@@ -181,8 +180,6 @@ def _talk_of(talk: ModelTalk) -> dict[str, Wire]:
 
 def _messages(message: Message) -> Iterator[Wire]:
     """`{role, text, calls}` of a message, after one of what was thought before it."""
-    if message.reasoning:
-        yield {"role": "thinking", "text": message.reasoning, "calls": []}
-    if message.text or message.calls or not message.reasoning:
-        calls: list[Wire] = [str(Asked(call.id, call.name, call.arguments)) for call in message.calls]
-        yield {"role": message.role, "text": message.text, "calls": calls}
+    for part in message.parted():
+        calls: list[Wire] = [str(call) for call in part.calls]
+        yield {"role": part.role, "text": part.text, "calls": calls}

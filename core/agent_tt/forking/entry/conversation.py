@@ -99,7 +99,7 @@ def _asked(url: str, headers: dict[str, str], body: dict[str, Any]) -> ModelAnsw
 def _result(call: Asked) -> str:
     """What the model is told that a call came back with."""
     if not isinstance(call.arguments, dict):
-        return "Error: the arguments are no JSON object"
+        return "Error: the arguments are not a JSON object"
     try:
         result = call_tool(ToolCall(call.name, call.arguments, answers=call.id or None), lambda _: _no_code(call.name))
     except Exception as error:  # noqa: BLE001  whatever a tool raises is told to the model

@@ -105,7 +105,7 @@ class TrackCursor:
         self._undo.clear()
 
     def _load_before(self, seq: int) -> None:
-        """Stands at `seq`, with everything since the keyframe before it ready to be undone."""
+        """Stand at `seq`, with everything since the keyframe before it ready to be undone."""
         keyframe = keyframes.newest(self._log, self._log.segments(self._track, max(seq - 1, 0)))
         base = keyframe.seq if keyframe is not None else 0
         if seq - base > _LONGEST_ROLL:

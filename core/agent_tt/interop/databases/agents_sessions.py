@@ -75,12 +75,12 @@ def _told(file: DatabaseFile, session: str, branch: str, began_us: int) -> Trans
         try:
             turn = orjson.loads(item.body)
         except orjson.JSONDecodeError as error:
-            teller.flaw(f"message {item.id}: it is no JSON: {error.msg}")
+            teller.flaw(f"message {item.id}: it is not valid JSON: {error.msg}")
             continue
         if isinstance(turn, dict):
             teller.main.turn(turn, item.at_us)
         else:
-            teller.flaw(f"message {item.id}: it is no JSON object")
+            teller.flaw(f"message {item.id}: it is not a JSON object")
     for flaw in flaws:
         teller.flaw(flaw)
     fork = None if branch == _MAIN else (session, left)

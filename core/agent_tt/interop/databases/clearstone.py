@@ -94,5 +94,5 @@ def _read(row: dict[str, Any], flaws: list[str]) -> dict[str, Json]:
         try:
             span[key.removesuffix("_json")] = json_of(row[key])
         except orjson.JSONDecodeError as error:
-            flaws.append(f"{key} of the span {text_of(row['name'])} is no JSON: {error.msg}")
+            flaws.append(f"{key} of the span {text_of(row['name'])} is not valid JSON: {error.msg}")
     return span

@@ -175,12 +175,12 @@ class _Reading:
             try:
                 found = json_of(body)
             except orjson.JSONDecodeError as error:
-                self.flaws.append(f"{text_of(row)} is left out: it is no JSON: {error.msg}")
+                self.flaws.append(f"{text_of(row)} is left out: it is not valid JSON: {error.msg}")
                 continue
             if isinstance(found, dict):
                 yield text_of(row), also, found
             else:
-                self.flaws.append(f"{text_of(row)} is left out: it is no JSON object")
+                self.flaws.append(f"{text_of(row)} is left out: it is not a JSON object")
 
     def _messages(self, name: str) -> Iterator[dict[str, Json]]:
         parts: dict[str, list[Json]] = {}

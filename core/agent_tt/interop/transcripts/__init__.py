@@ -25,7 +25,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `langfuse` | traces that Langfuse exports |
 | `langsmith` | runs of LangSmith |
 | `phoenix` | spans that Phoenix exports |
-| `inspect_ai` | logs of Inspect |
+| `inspect_ai`, `inspect_sample` | logs of Inspect; a sample of one |
 | `openai_agents` | states of runs and traces of the OpenAI Agents SDK |
 | `agentrr` | logs of agentrr |
 | `clearstone` | checkpoints of clearstone |

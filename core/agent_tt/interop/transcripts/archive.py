@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import zstandard
 
 from agent_tt.errors import StoreUnreadable
+from agent_tt.interop.transcripts.compressed import BreaksOff, unpacked_zstandard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,6 @@ _MOST_COMMENT: Final = 1 << 16
 _LOCAL_SIZE: Final = 30
 _ZSTANDARD: Final = 93
 """Its number as a method of compression (APPNOTE.TXT 4.4.5). Python's own reader knows it from 3.14 on."""
-
-_MOST_WINDOW: Final = 8 << 20
-"""Bytes that a frame may make its reader remember: what every decoder has to grant (RFC 8878, 3.1.1.1.2)."""
 
 _ENCRYPTED: Final = 1
 _PIECE: Final = 1 << 16
@@ -75,7 +73,7 @@ class Archive:
                     found += piece
                     if len(found) > most:
                         raise MemberUnreadable(f"holds more than the {most >> 20} MB that may still be read")
-        except (OSError, zlib.error, zstandard.ZstdError) as error:
+        except (OSError, zlib.error, zstandard.ZstdError, BreaksOff) as error:
             raise MemberUnreadable(f"is damaged: {error}") from error
         if zlib.crc32(found) != member.CRC:
             raise MemberUnreadable("is damaged: its checksum is another one")
@@ -132,12 +130,7 @@ def _unpacked(file: BinaryIO, member: ZipInfo) -> Iterator[bytes]:
             while inflating.unconsumed_tail:
                 yield inflating.decompress(inflating.unconsumed_tail, _PIECE)
     elif member.compress_type == _ZSTANDARD:
-        decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
-        # A frame is read as it comes: the size that its head claims allocates nothing.
-        source = cast("BinaryIO", _Pieces(packed))  # it is asked for `read` alone
-        with decompressor.stream_reader(source, read_across_frames=True) as reader:
-            while piece := reader.read(_PIECE):
-                yield piece
+        yield from unpacked_zstandard(packed)
     else:
         raise MemberUnreadable(f"is packed by method {member.compress_type}, which is not known here")
 
@@ -146,13 +139,3 @@ def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
     while size > 0 and (piece := file.read(min(size, _PIECE))):
         size -= len(piece)
         yield piece
-
-
-class _Pieces:
-    """Pieces as what a reader of streams reads from."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-
-    def read(self, _size: int = -1) -> bytes:
-        return next(self._pieces, b"")

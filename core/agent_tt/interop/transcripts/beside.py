@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agent_tt.providers.shapes import Json
 
-__all__ = ["Room", "agent_files", "is_beside", "part_of", "regular_files", "session_in"]
+__all__ = ["Room", "agent_files", "files_in", "is_beside", "part_of", "session_in"]
 
 _MOST_FILES: Final = 100_000
 _MOST_AGENTS: Final = 500
@@ -41,7 +41,7 @@ class Room:
 
     def objects(self, folder: Path) -> Iterator[tuple[str, dict[str, Json]]]:
         """The JSON objects in a folder by their files' names, in the order of these."""
-        for path in regular_files(folder, ".json"):
+        for path in files_in(folder, ".json"):
             found = self.object(path)
             if found is not None:
                 yield path.stem, found
@@ -53,47 +53,51 @@ class Room:
         if isinstance(found, dict):
             return found
         if body is not None:
-            self.flaws.append(f"{path.parent.name}/{path.name} is left out: it is no JSON object")
+            self._left_out(path, "it is not a JSON object")
         return None
 
     def body(self, path: Path) -> bytes | None:
         """What a file holds; None where there is no room for it, or it cannot be read, which is a flaw."""
         try:
-            kept = path.lstat()
-            if not stat.S_ISREG(kept.st_mode):
-                self.flaws.append(f"{path.parent.name}/{path.name} is left out: it is no plain file")
-                return None
-            if kept.st_size > self._bytes or not self._files:
-                self.flaws.append(f"{path.parent.name}/{path.name} is left out: there is no room for more")
-                return None
-            self._bytes, self._files = self._bytes - kept.st_size, self._files - 1
-            return path.read_bytes()
+            return path.read_bytes() if self._takes(path) else None
         except OSError as error:
-            self.flaws.append(f"{path.parent.name}/{path.name} is left out: {error.strerror}")
+            self._left_out(path, str(error.strerror))
             return None
 
     def lines(self, path: Path) -> list[Line]:
-        """The lines of a file, with numbers below those of the file that is opened."""
-        try:
-            size = path.lstat().st_size
-        except OSError:
-            size = 0
-        if size > self._bytes:
-            self.flaws.append(f"{path.parent.name}/{path.name} is left out: there is no room for more")
+        """The lines of a file, with numbers below those of the file that is opened; none of what `body` does not give.
+
+        Raises:
+            StoreUnreadable: it is too large, or cannot be read.
+        """
+        document = read_document(path) if self._takes(path) else None
+        if document is None or not isinstance(document.entries, Lines):
             return []
-        self._bytes -= size
-        document = read_document(path)
-        found = () if document is None else document.entries
-        if not isinstance(found, Lines):
-            return []
-        if document is not None:
-            self.flaws += [f"{path.name}, {flaw}" for flaw in document.flaws]
+        found = document.entries
+        self.flaws += [f"{path.name}, {flaw}" for flaw in document.flaws]
         begun, self._lines = self._lines, self._lines + len(found)
         return [Line(begun + at, found, at) for at in range(len(found))]
 
+    def _takes(self, path: Path) -> bool:
+        """Whether a file is a plain one, and there is room for it, which it takes; else that is a flaw."""
+        try:
+            kept = path.lstat()
+        except OSError as error:
+            return self._left_out(path, str(error.strerror))
+        if not stat.S_ISREG(kept.st_mode):
+            return self._left_out(path, "it is no plain file")
+        if kept.st_size > self._bytes or not self._files:
+            return self._left_out(path, "there is no room for more")
+        self._bytes, self._files = self._bytes - kept.st_size, self._files - 1
+        return True
 
-def regular_files(folder: Path, suffix: str) -> list[Path]:
-    """The files of a folder with a suffix, in the order of their names; none where it is no folder."""
+    def _left_out(self, path: Path, why: str) -> bool:
+        self.flaws.append(f"{path.parent.name}/{path.name} is left out: {why}")
+        return False
+
+
+def files_in(folder: Path, suffix: str) -> list[Path]:
+    """What has a suffix in a folder, in the order of names; links too, which `Room` refuses. None of no folder."""
     try:
         with os.scandir(folder) as entries:
             names = sorted(each.name for each in entries if each.name.endswith(suffix))
@@ -140,7 +144,7 @@ def part_of(path: Path) -> str:
 
 def agent_files(session: Path) -> list[Path]:
     """The files of the sub-agents of a session of Claude Code, at the places of its versions."""
-    found = regular_files(session.with_suffix("") / "subagents", ".jsonl")
-    beside = [path for path in regular_files(session.parent, ".jsonl") if path.name.startswith("agent-")]
-    found += [path for path in beside[:_MOST_AGENTS] if part_of(path) == session.stem]
+    found = files_in(session.with_suffix("") / "subagents", ".jsonl")
+    beside = [path for path in files_in(session.parent, ".jsonl") if path.name.startswith("agent-")]
+    found += [path for path in beside[:_MOST_AGENTS] if not path.is_symlink() and part_of(path) == session.stem]
     return [path for path in found[:_MOST_AGENTS] if path.name.startswith("agent-")]

@@ -84,7 +84,7 @@ class Document:
         path: the file.
         value: its value, where it is one; None of a file of lines.
         lines: the objects in its lines, where it has several.
-        flaws: lines that are no JSON objects, in order.
+        flaws: lines that are not JSON objects, in order.
         is_growing: whether its last line is not complete, as while somebody writes it.
         parts: of a large file, in place of value and lines, its lines or pieces of its value, each of the form of the
             whole. For formats whose runs are read one by one.
@@ -265,7 +265,7 @@ def too_large(path: Path, size: int, most: int = MOST_BYTES) -> StoreUnreadable:
 
 
 def flaw_of(path: Path) -> str:
-    """Why a file is no JSON, `it breaks at line 3: …`; empty where it is, or where most of its lines are."""
+    """Why a file is not valid JSON, `it breaks at line 3: …`; empty where it is, or where most of its lines are."""
     try:
         if path.stat().st_size > MOST_VALUE_BYTES:
             return ""
@@ -327,6 +327,6 @@ def _lines(file: PieceFile) -> Document | None:
 def _object(plain: bytes) -> str:
     """Why some bytes are no object of JSON; nothing where they are one."""
     try:
-        return "" if isinstance(parse_json(plain), dict) else "it is no JSON object"
+        return "" if isinstance(parse_json(plain), dict) else "it is not a JSON object"
     except orjson.JSONDecodeError as error:
-        return f"it is no JSON: {error.msg}"
+        return f"it is not valid JSON: {error.msg}"

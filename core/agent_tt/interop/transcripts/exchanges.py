@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt.interop.transcripts.beside import Room, regular_files
+from agent_tt.interop.transcripts.beside import Room, files_in
 from agent_tt.interop.transcripts.chat import beside, tell_turns
 from agent_tt.interop.transcripts.spans import ModelWork, Span, TraceTelling
 from agent_tt.interop.transcripts.telling import micros, wire
@@ -134,7 +134,7 @@ def _take(pairs: dict[str, _Pair], lines: Iterable[Line]) -> None:
 def _other_half(path: Path, first: str, *, needs: str) -> list[Path]:
     """The files beside one of a batch that hold its requests, or its answers."""
     found = []
-    for other in regular_files(path.parent, ".jsonl")[:_MOST_BESIDE]:
+    for other in files_in(path.parent, ".jsonl")[:_MOST_BESIDE]:
         if other == path or other.is_symlink():
             continue
         try:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.interop.transcripts.beside import Room, regular_files
+from agent_tt.interop.transcripts.beside import Room, files_in
 from agent_tt.interop.transcripts.telling import Teller, micros, wire
 from agent_tt.model.facts import RunFacts
 from agent_tt.providers.loose import amount, count, dicts, mapping, text
@@ -80,7 +80,7 @@ def _stored(document: Document, head: dict[str, Json]) -> Kept:
     document.watched.append(storage / "message" / session.stem)
     if found.messages:
         document.watched.append(storage / "part" / text(mapping(found.messages[-1].get("info")).get("id")))
-    for path in regular_files(session.parent, ".json")[:_MOST_BESIDE]:
+    for path in files_in(session.parent, ".json")[:_MOST_BESIDE]:
         if path != session and (about := room.object(path)) and about.get("parentID") == session.stem:
             found.inside.append(Kept(about, _messages(storage, path.stem, room)))
     return found

@@ -170,8 +170,8 @@ class Lines(Sequence[Line]):
     def flaws(self) -> list[tuple[int, str]]:
         """What is wrong with those in `broken`: the number of the line, 0 where they are no lines, and words."""
         if self.are_cut:
-            return [(0, f"piece {number} of its {len(self)} pieces is no JSON") for number in sorted(self.broken)]
-        return [(number, "it is no JSON object") for number in self.broken]
+            return [(0, f"piece {number} of {len(self)} is not valid JSON") for number in sorted(self.broken)]
+        return [(number, "it is not a JSON object") for number in self.broken]
 
     def _parsed(self, at: int) -> tuple[int, dict[str, Json]]:
         start, stop = self._starts[at], self._stops[at]
@@ -228,7 +228,7 @@ class _Cutter:
         """
         at, opened = self._next(at)
         if level > _MOST_LEVELS or opened not in ("{", "["):
-            raise _Broken(f"what stands at byte {at + 1} is no JSON, or too large" if opened else "it breaks off")
+            raise _Broken(f"the value at byte {at + 1} is not valid JSON, or too large" if opened else "it breaks off")
         return self._members(at + 1, around, level) if opened == "{" else self._elements(at + 1, around, level)
 
     def _members(self, at: int, around: tuple[bytes, bytes], level: int) -> int:

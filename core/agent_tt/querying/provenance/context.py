@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
     from agent_tt.protocols import RunSource
-    from agent_tt.providers.chat import Message
+    from agent_tt.providers.shapes import Message
 
 __all__ = ["Brought", "Sent", "SentMessage", "sent_messages"]
 

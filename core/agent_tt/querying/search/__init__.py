@@ -3,6 +3,7 @@
 | module | what it knows |
 |---|---|
 | `recorded` | which texts a run recorded: the one place that says so |
+| `fields` | the names of what a search can be kept to |
 | `requests` | what a request to a model repeats of the one before it |
 | `query` | what is searched for |
 | `hits` | what comes out, and in which order |

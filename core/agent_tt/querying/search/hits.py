@@ -27,8 +27,8 @@ from agent_tt.querying.search.recorded import KINDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from agent_tt.querying.search.fields import Where
     from agent_tt.querying.search.query import Found, Query
-    from agent_tt.querying.search.recorded import Where
     from agent_tt.querying.search.requests import Request
 
 __all__ = ["By", "Gathered", "Hit", "Hits", "Later", "Place", "score"]

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from agent_tt.codec.folding import find_word, fold, same_letters
 from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.querying.expressions.patterns import BadPattern, Pattern, TooMuchWork, compile_pattern
-from agent_tt.querying.search.recorded import FIELDS, KINDS, kinds_of
+from agent_tt.querying.search.fields import FIELDS
+from agent_tt.querying.search.recorded import KINDS, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

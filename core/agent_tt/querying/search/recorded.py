@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.carried import Carried
 from agent_tt.codec.paths import format_path
@@ -23,6 +23,7 @@ from agent_tt.comparing.values.states import Shifts
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import op_path
+from agent_tt.querying.search.fields import MESSAGES
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.unread import is_damaged
 from agent_tt.redaction.values import Redactor
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, ErrorInfo, Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.fields import Where
 
-__all__ = ["FIELDS", "KINDS", "Kind", "RunTexts", "Segment", "Text", "Where", "kinds_of", "segments"]
-
-Where: TypeAlias = Literal["name", "agent", "decision", "error", "call", "arguments", "result", "state"]
+__all__ = ["KINDS", "Kind", "RunTexts", "Segment", "Text", "kinds_of", "segments"]
 
 
 class Kind(NamedTuple):
@@ -68,10 +68,6 @@ KINDS: Final = (
 )
 """All kinds, those first that say most about a run. Their positions are kept in indexes of searches."""
 
-FIELDS: Final = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
-"""What a search can be kept to: where a text stands, or `messages`, in the state and among arguments."""
-
-_MESSAGES: Final = "messages"
 _EDITED: Final = 1 << 40
 """Order of texts that were edited into a state, after all those that a step itself brought."""
 
@@ -79,7 +75,7 @@ _EDITED: Final = 1 << 40
 def kinds_of(field: str) -> frozenset[int]:
     """The positions in `KINDS` of what belongs to a field."""
     return frozenset(
-        number for number, kind in enumerate(KINDS) if (kind.in_messages if field == _MESSAGES else kind.where == field)
+        number for number, kind in enumerate(KINDS) if (kind.in_messages if field == MESSAGES else kind.where == field)
     )
 
 
@@ -319,7 +315,7 @@ def _raise_passing(error: AgentTTError) -> None:
 
 
 def _text(where: Where, path: Path, text: str, call: int | None = None) -> Text:
-    kind = _KIND_NUMBERS[Kind(where, in_messages=True)] if where != "result" and _MESSAGES in path else _BARE[where]
+    kind = _KIND_NUMBERS[Kind(where, in_messages=True)] if where != "result" and MESSAGES in path else _BARE[where]
     return Text(kind, sound(text), _written(path), call)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError
+from agent_tt.model.as_json import milliseconds
 from agent_tt.querying.expressions import parse, tree
 from agent_tt.querying.expressions.evaluator import holds
 from agent_tt.querying.expressions.values import MISSING, Value, at
@@ -293,8 +294,8 @@ _STEP: Final[Mapping[str, Callable[[Step], Value]]] = {
     "tokens_out": lambda step: step.tokens_out,
     "cost": lambda step: step.cost_usd,
     "cost_usd": lambda step: step.cost_usd,
-    "ms": lambda step: _milliseconds(step.duration_us),
-    "duration_ms": lambda step: _milliseconds(step.duration_us),
+    "ms": lambda step: milliseconds(step.duration_us),
+    "duration_ms": lambda step: milliseconds(step.duration_us),
 }
 """What a step says, by the names of `tree.STEP_NAMES`; None where it says nothing."""
 
@@ -305,8 +306,8 @@ _CALL: Final[Mapping[str, Callable[[Call], Value]]] = {
     "status": lambda call: call.status,
     "lane": lambda call: call.lane,
     "error": lambda call: _error(call.error),
-    "ms": lambda call: _milliseconds(call.duration_us),
-    "duration_ms": lambda call: _milliseconds(call.duration_us),
+    "ms": lambda call: milliseconds(call.duration_us),
+    "duration_ms": lambda call: milliseconds(call.duration_us),
 }
 """What a call says, by the names of `tree.CALL_FACTS`; None where it says nothing."""
 
@@ -344,10 +345,6 @@ def _error(error: ErrorInfo | None) -> Value:
 def _sum(*counts: int | None) -> Value:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
-
-
-def _milliseconds(microseconds: int | None) -> Value:
-    return None if microseconds is None else microseconds / 1000
 
 
 def _wanted_columns(expression: Expression) -> dict[str, str]:

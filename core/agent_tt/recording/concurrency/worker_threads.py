@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import threading
 
-__all__ = ["ANYIO", "EXECUTOR_WORKER", "PROCESS_POOLS", "THREAD_POOLS", "TRIO_THREADS", "serves_jobs"]
+__all__ = ["ANYIO", "EXECUTOR_WORKER", "GIVES_ANSWERS", "PROCESS_POOLS", "THREAD_POOLS", "TRIO_THREADS", "serves_jobs"]
 
 ANYIO: Final = "anyio._backends._asyncio"
 """The module of anyio's worker threads, and of its task groups on asyncio."""
@@ -24,6 +24,9 @@ THREAD_POOLS: Final = "multiprocessing.pool"
 
 EXECUTOR_WORKER: Final = getattr(_executor_threads, "_worker", None)
 """What the threads of a `ThreadPoolExecutor` run."""
+
+GIVES_ANSWERS: Final = "agent-tt gives answers"
+"""The name of a thread of ours that gives a thread of the agent what was recorded: while it works, the agent waits."""
 
 
 def serves_jobs(thread: threading.Thread) -> bool:

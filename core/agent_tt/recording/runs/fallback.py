@@ -317,7 +317,7 @@ def _say(words: str) -> None:
         _LOG.error("%s", words)
     if sys.stderr is None or _leads_to(sys.stderr) not in (None, _STANDARD_ERROR):
         return  # a daemon has closed it, and by now it may be a file of the agent's
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # there may be nobody who reads it any more
         print(f"agent-tt: {words}", file=sys.stderr, flush=True)  # noqa: T201  loud on purpose
 
 

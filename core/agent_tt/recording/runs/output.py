@@ -45,6 +45,7 @@ class OutputTap:
         self._target: Any = None
         self._original: Callable[[Any], Any] | None = None
         self._is_open = False
+        self._is_whole = True
         self._encoding = "utf-8"
         self._screen: tuple[int | None, int | None] = (None, None)
         self._written: deque[bytes] = deque()
@@ -80,14 +81,17 @@ class OutputTap:
         """Look no longer; what was printed, None where that is not known."""
         if not self._is_open:
             return None
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # as above
             self._stream.flush()
         self._is_open = False
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # as above: then it stays, and keeps nothing any more
             if vars(self._target).get("write") == self._write:  # else another one was put around it, which goes on
                 del self._target.write
                 if self._target.write != self._original:
                     self._target.write = self._original
+        if not self._is_whole:
+            _LOG.warning("what was printed is not kept: some of it could not be read")
+            return None
         try:
             with self._lock:
                 self._read(is_end=True)
@@ -104,9 +108,12 @@ class OutputTap:
         if original is None:  # pragma: no cover  it is set before anybody can write
             return None
         taken = original(data)
-        if self._is_open:
-            with contextlib.suppress(Exception):
+        if self._is_open and self._is_whole:
+            try:
                 self._keep(data, taken)
+            except Exception:  # noqa: BLE001  the agent printed it all the same, and goes on
+                self._is_whole = False
+                self._written.clear()
         return taken
 
     def _keep(self, data: Any, taken: object) -> None:

@@ -18,7 +18,13 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agent_tt.recording.concurrency.worker_threads import EXECUTOR_WORKER, THREAD_POOLS, TRIO_THREADS, serves_jobs
+from agent_tt.recording.concurrency.worker_threads import (
+    EXECUTOR_WORKER,
+    GIVES_ANSWERS,
+    THREAD_POOLS,
+    TRIO_THREADS,
+    serves_jobs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -256,13 +262,13 @@ class BusyThreads:
         """
         if self._is_any_queued():
             return True
-        others = self._others()
+        others = self._others(with_servers=True)
         if not others:
             return False
         if any(thread.ident not in sleepers for thread in others):
             _sleep(0)  # whoever was notified just now goes on
         frames = _frames()
-        if self._others() != others:  # who starts a thread waits for it, and it has not been looked at
+        if self._others(with_servers=True) != others:  # who starts a thread waits for it, and it was not looked at
             return True
         unknown = []
         for thread in others:
@@ -291,9 +297,14 @@ class BusyThreads:
         """Whether a thread was there before the agent, or is one of our own: what it does is none of the replay's."""
         return (thread in self._before and not serves_jobs(thread)) or thread.name.startswith(_OWN)
 
-    def _others(self) -> list[threading.Thread]:
+    def _others(self, *, with_servers: bool = False) -> list[threading.Thread]:
+        """The agent's other threads; where that is wanted also ours that give it what was recorded."""
         me = threading.current_thread()
-        return [thread for thread in threading.enumerate() if thread is not me and not self.is_foreign(thread)]
+        return [
+            thread
+            for thread in threading.enumerate()
+            if thread is not me and (not self.is_foreign(thread) or (with_servers and thread.name == GIVES_ANSWERS))
+        ]
 
     def _is_any_active(self, threads: list[threading.Thread], *, is_first: bool) -> bool:
         """Whether any runs of those of which is not known what they do. It takes several looks to say that none does.

@@ -12,4 +12,5 @@
 | `websockets_legacy_seam` | where its older client does |
 | `websocket_client_seam` | where `websocket-client` does |
 | `httpx_ws_seam` | where `httpx-ws` does |
+| `httpx_ws_streams` | what its sessions read from |
 """

@@ -10,6 +10,7 @@ from collections import deque
 from errno import EAGAIN
 from typing import TYPE_CHECKING, Any
 
+from agent_tt.recording.concurrency.worker_threads import GIVES_ANSWERS
 from agent_tt.seams.http.served_transport import QuietTransport
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class ServedSocket:
 
     def start(self, serving: HandsOut) -> None:
         """Begin to hand out what was recorded, while the agent goes on."""
-        threading.Thread(target=serving.run_here, name="agent-tt websocket", daemon=True).start()
+        threading.Thread(target=serving.run_here, name=GIVES_ANSWERS, daemon=True).start()
 
     def _put(self, data: bytes | BaseException) -> None:
         with self._changed:

@@ -292,7 +292,7 @@ class Database(HistoryRows):
             return not busy
 
     def _execute_at_once(self, statement: str) -> list[Row]:
-        """Executes a statement without waiting for anybody; give its rows.
+        """Execute a statement without waiting for anybody; give its rows.
 
         Raises:
             StoreBusy: somebody is in the way.

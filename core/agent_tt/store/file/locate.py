@@ -150,7 +150,7 @@ def refuse_special(path: Path) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Creates the folder of a store that is about to be recorded into; `.agent-tt` keeps itself out of git."""
+    """Create the folder of a store that is about to be recorded into; `.agent-tt` keeps itself out of git."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.parent.name == FOLDER_NAME:
         ignore = path.parent / ".gitignore"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt.querying.search.fields import FIELDS
 from agent_tt.shapes.answers import find_answer, where_answer
 from agent_tt_tui.cli.errors import INTERRUPTED
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.hits import By, Hit, Hits
     from agent_tt.querying.search.query import Query
 
-_FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
 _UNKNOWN: Final = 2
 _SECONDS: Final = 6.5
 """How long a search of all runs of another program's file takes at most, where nothing else is said."""
@@ -40,7 +40,7 @@ _STEP, _WHERE, _RUN, _GAPS = 5, 26, 18, 4
 @click.option("--all", "in_all", is_flag=True, help="Search the whole store.")
 @click.option("--run", "more_runs", multiple=True, metavar="RUN", help="Search this run; may be given again.")
 @click.option("--regex", is_flag=True, help="TEXT is a pattern.")
-@click.option("--in", "fields", multiple=True, type=click.Choice(_FIELDS), help="Search this only; may be given again.")
+@click.option("--in", "fields", multiple=True, type=click.Choice(FIELDS), help="Search this only; may be given again.")
 @click.option("--by", type=click.Choice(["rank", "step"]), default="rank", show_default=True, help="Order of the hits.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Hits that are listed.")
 @click.option(

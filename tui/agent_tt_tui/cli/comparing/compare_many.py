@@ -23,7 +23,7 @@ def check_two(*, archived: bool, sort: SortKey | None) -> None:
     """Refuse what means nothing where two runs are compared.
 
     Raises:
-        UsageError: It does not.
+        UsageError: it does not.
     """
     if archived:
         raise UsageError("--all goes with --forks", hint="a run that is named may be archived")
@@ -35,8 +35,8 @@ def compare_many(options: Options, runs: tuple[str, ...], *, forks: bool, archiv
     """Write the table of one run against its forks, or against the others that are named; give the exit code.
 
     Raises:
-        UsageError: What was asked for makes no sense.
-        AgentTTError: The first run, or the store, cannot be read, or a run is not there.
+        UsageError: what was asked for makes no sense.
+        AgentTTError: the first run, or the store, cannot be read, or a run is not there.
     """
     from agent_tt.comparing.runs.table import TableReader
     from agent_tt.querying.checkpoints import split_file
@@ -85,8 +85,8 @@ def _table_shape(table: Table, rows: Sequence[TableRow]) -> Shape:
     where that is not known.
 
     Args:
-        table: The table.
-        rows: Its rows, in the order in which they are wanted.
+        table: the table.
+        rows: its rows, in the order in which they are wanted.
     """
     return {
         "base": {

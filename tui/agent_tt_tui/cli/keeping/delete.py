@@ -65,7 +65,7 @@ def _agreed(options: Options, runs: Sequence[Run]) -> bool:
     """Ask whether these runs may go.
 
     Raises:
-        UsageError: Nobody is there to be asked.
+        UsageError: nobody is there to be asked.
     """
     if options.as_json or not sys.stdin.isatty():
         raise UsageError("deleting asks first, and nobody can be asked here", hint="--yes deletes without asking.")

@@ -73,8 +73,8 @@ def _steps(source: RunSource, run: str, named: tuple[str, ...]) -> tuple[Run, li
     """The run and the steps that were named.
 
     Raises:
-        UsageError: No step was named, or one in two ways.
-        RunNotFound, StepNotFound: There is no such run or step.
+        UsageError: no step was named, or one in two ways.
+        RunNotFound, StepNotFound: there is no such run or step.
     """
     if len(named) > 1:
         found, number = find_place(source, run, None)
@@ -103,8 +103,8 @@ def _between(source: RunSource, run: Run, text: str) -> list[int]:
     """The steps that a STEP means, or those with a checkpoint between two.
 
     Raises:
-        UsageError: There is none between them.
-        StepNotFound: There is no such step.
+        UsageError: there is none between them.
+        StepNotFound: there is no such step.
     """
     first, dots, last = text.partition("..")
     start = source.step_number(run, first)

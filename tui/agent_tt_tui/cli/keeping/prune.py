@@ -153,7 +153,7 @@ def _agreed(options: Options, plan: Plan) -> bool:
     """Ask whether these checkpoints may go.
 
     Raises:
-        UsageError: Nobody is there to be asked.
+        UsageError: nobody is there to be asked.
     """
     if options.as_json or not sys.stdin.isatty():
         raise UsageError("pruning a file itself asks first, and nobody can be asked here", hint="--yes does not ask.")

@@ -86,7 +86,7 @@ def _agreed(options: Options, plan: PrunePlan) -> bool:
     """Ask whether these runs may go.
 
     Raises:
-        UsageError: Nobody is there to be asked.
+        UsageError: nobody is there to be asked.
     """
     if options.as_json or not sys.stdin.isatty():
         raise UsageError("--in-place asks first, and nobody can be asked here", hint="--yes does not ask.")

@@ -29,9 +29,9 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
     """Write a call under a line with its kind and name.
 
     Args:
-        terminal: Where to write it.
-        call: The call.
-        is_running: Whether the run that made it goes on.
+        terminal: where to write it.
+        call: the call.
+        is_running: whether the run that made it goes on.
     """
     answers = f"answers {terminal.safe(call.facts.answers)}" if call.facts.answers else None
     told = facts([f"{call.effect}s" if call.effect else None, answers], terminal.glyphs.dot)
@@ -70,8 +70,8 @@ def print_asked(terminal: Terminal, asked: AskedTool) -> None:
     """Write a tool that only the conversation shows, as a call is written.
 
     Args:
-        terminal: Where to write it.
-        asked: One time that it was asked for.
+        terminal: where to write it.
+        asked: one time that it was asked for.
     """
     terminal.line(
         Cell(f"tool {terminal.safe(asked.name)}", "strong"), Cell(f" {terminal.glyphs.dot} {asked.seen}", "changed")

@@ -55,15 +55,15 @@ def open_app(options: Options, run: str | None = None, step: str | None = None) 
     """Start the terminal app.
 
     Args:
-        options: What every command was told.
-        run: What names the run to open; None for the list of runs, which may not have been begun yet.
-        step: What names its step; None for its first error, else its end.
+        options: what every command was told.
+        run: what names the run to open; None for the list of runs, which may not have been begun yet.
+        step: what names its step; None for its first error, else its end.
 
     Returns:
         The exit code.
 
     Raises:
-        UsageError: Input or output is not a terminal.
+        UsageError: input or output is not a terminal.
     """
     if options.as_json:
         raise UsageError("the terminal app writes no JSON", hint="Use `agent-tt show RUN --json`.")

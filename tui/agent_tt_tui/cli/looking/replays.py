@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.shapes.records import time_shape
+from agent_tt.model.as_json import time_text
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
@@ -104,7 +104,7 @@ def _shape(replay: Replay, name: str) -> Wire:
         "replay": replay.id,
         "run": replay.run,
         "name": name,
-        "ended": time_shape(replay.at_us),
+        "ended": time_text(replay.at_us),
         "verdict": replay.verdict,
         "mode": replay.mode,
         "duration_ms": replay.duration_us / 1000,

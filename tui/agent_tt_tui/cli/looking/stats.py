@@ -11,6 +11,7 @@ import click
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.model.quantities import moment
 from agent_tt.model.statistics import CallGroups, Chosen, RunGroups
+from agent_tt.shapes.statistics import statistics_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
@@ -20,8 +21,7 @@ from agent_tt_tui.format import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.model import ReplayVerdict, RunStatus, Usage
+    from agent_tt.model import Usage
     from agent_tt.model.statistics import CallGroup, NotableStep, RunGroup, Spread, Statistics
     from agent_tt.protocols import RunSource
 
@@ -79,7 +79,7 @@ def command(
 
         click.echo(prometheus_text(whole, runs, calls), nl=False)
     elif options.as_json:
-        write_json(_shape(whole, runs, calls, growth))
+        write_json(statistics_shape(whole, runs, calls, growth))
     else:
         _print(options.terminal(), whole, runs, calls, growth or {}, limit)
 
@@ -281,114 +281,3 @@ def _cost(usage: Usage) -> str | None:
     if usage.cost_usd is not None:
         return shown.cost(usage.cost_usd, usage.unpriced or 0)
     return "cost unknown" if usage.unpriced else None
-
-
-# -------------------------------------------------------------------- for programs
-
-
-def _shape(
-    whole: Statistics,
-    runs: Mapping[str, Sequence[RunGroup]],
-    calls: Mapping[str, Sequence[CallGroup]],
-    growth: Growth | None,
-) -> dict[str, Wire]:
-    checkpoints, replays = whole.checkpoints, whole.replays
-    groups: dict[str, Wire] = {
-        by: [{"name": each.name, **_group_shape(each)} for each in of] for by, of in runs.items()
-    }
-    groups |= {name: [_call_shape(each) for each in of] for name, of in calls.items()}
-    return {
-        **_group_shape(whole.whole),
-        "forks": whole.forks,
-        "checkpoints": None
-        if checkpoints is None
-        else {"taken": checkpoints.taken, "failed": checkpoints.failed, "success_rate": checkpoints.success_rate},
-        "replays": None
-        if replays is None
-        else {
-            "replays": replays.replays,
-            "verdicts": _counts(replays.verdicts),
-            "success_rate": replays.success_rate,
-            "divergence_rate": replays.divergence_rate,
-            "took": _spread_shape(replays.took),
-        },
-        "bytes": whole.bytes,
-        "free_bytes": whole.free_bytes,
-        "growth": None if growth is None else [{"day": day, "bytes": stored} for day, stored in growth.items()],
-        "slowest": [{**_step_shape(step), "ms": step.amount / 1000} for step in whole.slowest],
-        "costliest": [{**_step_shape(step), "cost_usd": step.amount} for step in whole.costliest],
-        "loops": [{"name": loop.name, "runs": loop.runs, "times": loop.times} for loop in whole.loops],
-        "errors": [
-            {
-                "call": error.name,
-                "class": error.class_name,
-                "message": error.message,
-                "count": error.count,
-                "runs": error.runs,
-            }
-            for error in whole.errors
-        ],
-        "by": groups,
-    }
-
-
-def _group_shape(group: RunGroup) -> dict[str, Wire]:
-    return {
-        "runs": group.runs,
-        "statuses": _counts(group.statuses),
-        "success_rate": group.success_rate,
-        "sampled_out": group.sampled_out,
-        "steps": group.steps,
-        **_usage_shape(group.usage),
-        "took": _spread_shape(group.took),
-    }
-
-
-def _call_shape(group: CallGroup) -> Wire:
-    return {
-        "name": group.name,
-        "calls": group.calls,
-        "errors": group.errors,
-        "runs": group.runs,
-        **_usage_shape(group.usage),
-        "total_ms": _milliseconds(group.total_us),
-        "longest_ms": _milliseconds(group.longest_us),
-    }
-
-
-def _step_shape(step: NotableStep) -> dict[str, Wire]:
-    return {
-        "run": step.run,
-        "name": step.run_name,
-        "step": step.step,
-        "step_name": step.name,
-        "kind": step.kind,
-        "share": step.share,
-    }
-
-
-def _usage_shape(usage: Usage) -> dict[str, Wire]:
-    return {
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "cost_usd": usage.cost_usd,
-        "unpriced_calls": usage.unpriced,
-    }
-
-
-def _spread_shape(spread: Spread) -> Wire:
-    return {
-        "count": spread.count,
-        "total_ms": spread.total_us / 1000,
-        "median_ms": _milliseconds(spread.median_us),
-        "p95_ms": _milliseconds(spread.p95_us),
-        "longest_ms": _milliseconds(spread.longest_us),
-    }
-
-
-def _counts(counts: Mapping[RunStatus, int] | Mapping[ReplayVerdict, int]) -> Wire:
-    return {str(word): count for word, count in counts.items()}
-
-
-def _milliseconds(microseconds: int | None) -> float | None:
-    return None if microseconds is None else microseconds / 1000

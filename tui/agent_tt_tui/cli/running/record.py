@@ -107,7 +107,7 @@ def named_calls(texts: Iterable[str]) -> dict[str, OutsideEffect]:
     """The functions that `--call` names, with what they do.
 
     Raises:
-        BadParameter: One of the texts says something else.
+        BadParameter: one of the texts says something else.
     """
     return dict(map(_call, texts))
 
@@ -123,7 +123,7 @@ def patch_kinds(text: str) -> tuple[PatchKind, ...]:
     """What `--patch` names.
 
     Raises:
-        BadParameter: One of the words is no kind.
+        BadParameter: one of the words is no kind.
     """
     from agent_tt.patching.kinds import KINDS
 

@@ -178,8 +178,8 @@ def _definition(options: Options, run: str, asked: Definition, seed: int | None)
     """The id of the run that is forked, and how.
 
     Raises:
-        UsageError: It makes no sense.
-        RunNotFound, StepNotFound: There is no such run or step.
+        UsageError: it makes no sense.
+        RunNotFound, StepNotFound: there is no such run or step.
     """
     from agent_tt.sweeping.axes import axes_of
     from agent_tt.sweeping.definition import with_executors

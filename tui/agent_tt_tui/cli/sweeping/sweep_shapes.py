@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.model.as_json import time_text
 from agent_tt.querying.expressions.values import Missing
 from agent_tt.shapes.plans import plan_shape
-from agent_tt.shapes.records import Shape, error_shape, time_shape
+from agent_tt.shapes.records import Shape, error_shape
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -26,7 +27,7 @@ def sweep_shape(matrix: Matrix) -> Shape:
         "run": sweep.run,
         "step": sweep.step,
         "status": matrix.status,
-        "created": time_shape(sweep.created_us),
+        "created": time_text(sweep.created_us),
         "runs": matrix.total.samples,
         "done": matrix.total.done,
         "succeeded": matrix.total.succeeded.count,

@@ -85,9 +85,9 @@ class AboutDialog(Dialog[int]):
         """Show a run.
 
         Args:
-            source: Where it is.
-            run_id: The run.
-            step: The checkpoint that is looked at; None for none.
+            source: where it is.
+            run_id: the run.
+            step: the checkpoint that is looked at; None for none.
         """
         super().__init__()
         self._source, self._run_id, self._step = source, run_id, step

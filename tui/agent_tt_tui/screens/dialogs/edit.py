@@ -49,7 +49,7 @@ class EditDialog(Dialog[Edit]):
         """Edit a value.
 
         Args:
-            subject: What is edited.
+            subject: what is edited.
         """
         super().__init__(classes="edit")
         self._verdict = Verdict(good=False, message=_TOO_LONG)

@@ -28,12 +28,12 @@ def with_terminal(app: App[None], work: Callable[[], R]) -> R:
     """Suspend the app while `work` has the terminal.
 
     Args:
-        app: The app; it has the terminal again whatever happens.
-        work: What is done meanwhile. It blocks.
+        app: the app; it has the terminal again whatever happens.
+        work: what is done meanwhile. It blocks.
 
     Raises:
-        UsageError: This terminal cannot be handed over.
-        Exception: What `work` raised.
+        UsageError: this terminal cannot be handed over.
+        Exception: what `work` raised.
     """
     trouble: Exception | None = None
     try:
@@ -53,16 +53,16 @@ def edit_in_terminal(app: App[None], text: str, suffix: str, check: Callable[[st
     """Suspend the app while the user's editor has the terminal.
 
     Args:
-        app: The app.
-        text: What is edited.
-        suffix: What the file's name ends in.
-        check: Says what is wrong with a text; the user is asked whether to go on editing it.
+        app: the app.
+        text: what is edited.
+        suffix: what the file's name ends in.
+        check: says what is wrong with a text; the user is asked whether to go on editing it.
 
     Returns:
         The new text; None when nothing was changed.
 
     Raises:
-        UsageError: The editor failed, or this terminal cannot be handed over.
+        UsageError: the editor failed, or this terminal cannot be handed over.
     """
     return with_terminal(app, lambda: edit_outside(text, suffix, check=check, ask_again=_ask_again, env=os.environ))
 
@@ -74,7 +74,7 @@ def edit_state(app: App[None], state: Wire) -> tuple[Edit, ...]:
         What they changed, as single edits; empty when nothing was.
 
     Raises:
-        UsageError: The editor failed, or this terminal cannot be handed over.
+        UsageError: the editor failed, or this terminal cannot be handed over.
     """
     text = edit_in_terminal(app, pretty(state), ".json", _trouble_with_json)
     return () if text is None else edits_between(state, parse_value(text))

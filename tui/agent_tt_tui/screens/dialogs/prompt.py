@@ -36,11 +36,11 @@ class PromptDialog(Dialog[str]):
         """Ask for a line.
 
         Args:
-            title: A word or two, shown in capitals.
-            detail: Muted, after the title: what may be typed.
-            value: What stands there to begin with.
-            placeholder: Shown while nothing is typed.
-            check: Says what is wrong with a text, or None if it can be taken.
+            title: a word or two, shown in capitals.
+            detail: muted, after the title: what may be typed.
+            value: what stands there to begin with.
+            placeholder: shown while nothing is typed.
+            check: says what is wrong with a text, or None if it can be taken.
         """
         super().__init__()
         self._title, self._detail = title, detail

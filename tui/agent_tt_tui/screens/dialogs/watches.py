@@ -43,10 +43,10 @@ class WatchesDialog(Dialog[int]):
         """Show the watches of a run.
 
         Args:
-            model: The run.
-            marks: What takes them down; None where nothing does.
-            reading: Does the work.
-            question: What was asked last, offered where one is added.
+            model: the run.
+            marks: what takes them down; None where nothing does.
+            reading: does the work.
+            question: what was asked last, offered where one is added.
         """
         super().__init__()
         self._model, self._marks, self._reading, self._question = model, marks, reading, question
@@ -67,7 +67,7 @@ class WatchesDialog(Dialog[int]):
         """Show the watches as they are known now.
 
         Args:
-            why: What went wrong with the last change, "" for nothing; None where there was none since it was said.
+            why: what went wrong with the last change, "" for nothing; None where there was none since it was said.
         """
         self._trouble = self._trouble if why is None else why
         if not self.query(WatchList):

@@ -61,8 +61,8 @@ class KeepDialog(Dialog[Path]):
         """Propose a test.
 
         Args:
-            source: Where the run is.
-            run: The run, which is over.
+            source: where the run is.
+            run: the run, which is over.
         """
         super().__init__()
         self._source, self._run = source, run

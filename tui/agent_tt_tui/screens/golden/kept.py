@@ -58,7 +58,7 @@ class GoldensScreen(CommandScreen[None]):
         """Show tests.
 
         Args:
-            folder: Where they are, there and below.
+            folder: where they are, there and below.
         """
         super().__init__()
         self._folder = folder

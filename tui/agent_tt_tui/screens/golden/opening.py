@@ -27,8 +27,8 @@ class Goldens(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen.
-            run: The run that it is about now, and where that lies; None for none.
+            screen: the screen.
+            run: the run that it is about now, and where that lies; None for none.
         """
         self._screen, self._run = screen, run
 

@@ -44,10 +44,10 @@ class AskDialog(Dialog["Decision"]):
         """Ask about a call.
 
         Args:
-            question: The call.
-            run_name: The name of its run.
-            others: How many more wait.
-            by_itself: Whether nobody has asked for the dialog.
+            question: the call.
+            run_name: the name of its run.
+            others: how many more wait.
+            by_itself: whether nobody has asked for the dialog.
         """
         super().__init__(classes="edit")
         self.question = question

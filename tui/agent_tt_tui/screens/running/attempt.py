@@ -59,15 +59,15 @@ class Attempt(Feature, Generic[Plan]):
         """Initialise the feature.
 
         Args:
-            dialog: The dialog, with a title, a `TroubleView` and an `ActionRow`.
-            store: The store that names what runs.
-            rows: What shares the dialog's rows.
-            reading: What is said while the plan is read.
-            not_done: What the title says where it could not be done.
-            make_plan: Finds out, in a thread, what would run; raises an `AgentTTError` where it cannot be.
-            show_plan: Shows what would run, and whether the agent's file has changed since it was recorded.
-            progress: Says what is being done and how far that is; empty texts are left out.
-            start: Starts it.
+            dialog: the dialog, with a title, a `TroubleView` and an `ActionRow`.
+            store: the store that names what runs.
+            rows: what shares the dialog's rows.
+            reading: what is said while the plan is read.
+            not_done: what the title says where it could not be done.
+            make_plan: finds out, in a thread, what would run; raises an `AgentTTError` where it cannot be.
+            show_plan: shows what would run, and whether the agent's file has changed since it was recorded.
+            progress: says what is being done and how far that is; empty texts are left out.
+            start: starts it.
         """
         self._dialog, self._store, self._rows = dialog, store, rows
         self._reading, self._not_done = reading, not_done
@@ -177,8 +177,8 @@ class DialogRows(Feature):
         """Initialise the feature.
 
         Args:
-            dialog: The dialog; it has the class `short` where there are few rows.
-            share: Gives each part of the dialog its rows.
+            dialog: the dialog; it has the class `short` where there are few rows.
+            share: gives each part of the dialog its rows.
         """
         self._dialog = dialog
         self.share = share

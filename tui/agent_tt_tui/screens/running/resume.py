@@ -53,8 +53,8 @@ class ResumeDialog(Dialog[RunHandle]):
         """Look at a run that broke off.
 
         Args:
-            source: Where it is.
-            run: The run.
+            source: where it is.
+            run: the run.
         """
         super().__init__()
         self.source, self.run = source, run

@@ -34,8 +34,8 @@ class RunAtHand(Protocol):
         """Go to one of the divergences of a report.
 
         Args:
-            report: What the last replay of the run at hand found.
-            index: Which divergence, from 0.
+            report: what the last replay of the run at hand found.
+            index: which divergence, from 0.
         """
 
     def forget_divergence(self) -> None:
@@ -54,9 +54,9 @@ class RunAgain(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen.
-            run: Which run its keys act on.
-            replays: The last replay of each run, by the run's id; those that are made are put there.
+            screen: the screen.
+            run: which run its keys act on.
+            replays: the last replay of each run, by the run's id; those that are made are put there.
         """
         self._screen, self._run, self._replays = screen, run, replays
 

@@ -33,9 +33,9 @@ class RunControl(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen.
-            shown_runs: The runs that it shows now, A before B.
-            source_of: Where a shown run lies.
+            screen: the screen.
+            shown_runs: the runs that it shows now, A before B.
+            source_of: where a shown run lies.
         """
         self._screen, self._source_of = screen, source_of
         self.shown_runs = shown_runs

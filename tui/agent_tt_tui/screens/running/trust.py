@@ -28,11 +28,11 @@ def ask_for_trust(
     """Ask whether what a store names may run, from now on.
 
     Args:
-        app: The app that asks.
-        error: What would run, in words.
-        store: The store.
-        run: Called on yes, once the store is stamped.
-        refuse: Called with a message and what to do, on no or where it cannot be stamped.
+        app: the app that asks.
+        error: what would run, in words.
+        store: the store.
+        run: called on yes, once the store is stamped.
+        refuse: called with a message and what to do, on no or where it cannot be stamped.
     """
 
     def answered(yes: bool | None) -> None:  # noqa: FBT001 - a dialog's answer

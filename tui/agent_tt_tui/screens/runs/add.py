@@ -62,7 +62,7 @@ class AddDialog(Dialog[str]):
         """Offer what can be added.
 
         Args:
-            store_path: The store that a sample is copied into; it is created when it is not there.
+            store_path: the store that a sample is copied into; it is created when it is not there.
         """
         super().__init__()
         self._store_path = store_path

@@ -25,8 +25,8 @@ class Comparing(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen with the list.
-            listing: The list.
+            screen: the screen with the list.
+            listing: the list.
         """
         self._screen, self._listing = screen, listing
         self._listed: Sequence[Run] = ()

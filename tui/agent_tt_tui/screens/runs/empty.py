@@ -96,7 +96,7 @@ class EmptyScreen(CommandScreen[None]):
         """Make the screen.
 
         Args:
-            store_path: Where the store is, or would be created.
+            store_path: where the store is, or would be created.
         """
         super().__init__()
         self.store_path = store_path

@@ -39,8 +39,8 @@ class FindAllScreen(CommandScreen[None]):
         """Search nothing yet.
 
         Args:
-            source: Where the runs are.
-            debugger: Makes the debugger of a run, at a step.
+            source: where the runs are.
+            debugger: makes the debugger of a run, at a step.
         """
         super().__init__()
         self._source = source

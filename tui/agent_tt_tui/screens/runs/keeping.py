@@ -35,9 +35,9 @@ class Keeping(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen with the list.
-            listing: The list, which knows which runs are marked.
-            opening: Opens a run.
+            screen: the screen with the list.
+            listing: the list, which knows which runs are marked.
+            opening: opens a run.
         """
         self._screen, self._listing, self._opening = screen, listing, opening
 

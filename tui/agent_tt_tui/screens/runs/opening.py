@@ -29,9 +29,9 @@ class Opening(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen with the list.
-            listing: The list.
-            replays: The last replay of each run, by the run's id.
+            screen: the screen with the list.
+            listing: the list.
+            replays: the last replay of each run, by the run's id.
         """
         self._screen, self._listing, self._replays = screen, listing, replays
 

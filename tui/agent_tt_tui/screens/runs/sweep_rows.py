@@ -38,8 +38,8 @@ class SweepRows(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen with the list.
-            listing: The list, in which a sweep is one row.
+            screen: the screen with the list.
+            listing: the list, in which a sweep is one row.
         """
         self._screen, self._listing = screen, listing
 

@@ -64,7 +64,7 @@ class StatisticsScreen(CommandScreen[None]):
         """Show statistics.
 
         Args:
-            source: Where the runs are.
+            source: where the runs are.
         """
         super().__init__()
         self._source = source

@@ -32,10 +32,10 @@ class Driving(Feature):
         """Initialise the feature.
 
         Args:
-            screen: The screen that shows the sweep.
-            source: Where the sweep is.
-            sweep_id: Its id.
-            matrix: What came out so far; None while that is read for the first time.
+            screen: the screen that shows the sweep.
+            source: where the sweep is.
+            sweep_id: its id.
+            matrix: what came out so far; None while that is read for the first time.
         """
         self._screen, self._source, self._sweep_id, self._matrix = screen, source, sweep_id, matrix
         self._trouble = ""

@@ -51,10 +51,10 @@ class SweepDialog(Dialog[str]):
         """Plan a sweep.
 
         Args:
-            source: Where the run is, and where the sweep will be.
-            run: The run that is forked.
-            draft: What was said so far.
-            suggestion: What the first line that is varied begins with: the selected value.
+            source: where the run is, and where the sweep will be.
+            run: the run that is forked.
+            draft: what was said so far.
+            suggestion: what the first line that is varied begins with: the selected value.
         """
         super().__init__()
         self._source, self._run, self._draft, self._suggestion = source, run, draft, suggestion

@@ -28,7 +28,7 @@ def sweeps_of(source: RunSource, run: Run) -> list[Sweep]:
     """The sweeps of a run, newest first, and that which the run itself is of.
 
     Raises:
-        AgentTTError: They cannot be read.
+        AgentTTError: they cannot be read.
     """
     own = run.facts.fork_sweep.id
     return [sweep for sweep in source.sweeps() if sweep.run == run.id or sweep.id == own]
@@ -40,11 +40,11 @@ def open_sweeps(
     """Open a sweep of a run, or begin one.
 
     Args:
-        screen: Where that was asked for.
-        source: Where the run is.
-        run: The run.
-        draft: What a new one begins with; None where none can be begun.
-        suggestion: See `SweepDialog`.
+        screen: where that was asked for.
+        source: where the run is.
+        run: the run.
+        draft: what a new one begins with; None where none can be begun.
+        suggestion: see `SweepDialog`.
     """
     try:
         sweeps = sweeps_of(source, run)

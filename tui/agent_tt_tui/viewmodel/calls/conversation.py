@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.providers.chat import ASSISTANTS, TOOLS, Message, message_of
+from agent_tt.providers.chat import ASSISTANTS, TOOLS, message_of
+from agent_tt.providers.shapes import Message
 from agent_tt_tui.text import clean, fit, show
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
 

@@ -57,7 +57,7 @@ class Overview:
         """Take in steps: those that follow, or newer facts about ones that are known.
 
         Args:
-            steps: In order, the first at most one after `scanned`.
+            steps: in order, the first at most one after `scanned`.
         """
         for step in steps:
             if step.number > self.scanned:

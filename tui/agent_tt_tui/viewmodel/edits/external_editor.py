@@ -18,7 +18,7 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
     """The editor's command: `$VISUAL`, `$EDITOR`, or `vi`.
 
     Raises:
-        UsageError: What is set cannot be read as a command.
+        UsageError: what is set cannot be read as a command.
     """
     chosen = env.get("VISUAL") or env.get("EDITOR") or "vi"
     try:
@@ -41,17 +41,17 @@ def edit_outside(
     """Let a person edit text in their editor; this blocks until the editor ends.
 
     Args:
-        text: The text.
-        suffix: What the file's name ends in, for the editor: `.json`, `.txt`.
-        check: Says what is wrong with a text; None takes it.
-        ask_again: Told what is wrong, says whether the person wants to go on editing.
-        env: The environment, for `$VISUAL` and `$EDITOR`.
+        text: the text.
+        suffix: what the file's name ends in, for the editor: `.json`, `.txt`.
+        check: says what is wrong with a text; None takes it.
+        ask_again: told what is wrong, says whether the person wants to go on editing.
+        env: the environment, for `$VISUAL` and `$EDITOR`.
 
     Returns:
         The new text; None when nothing was changed or the person gave up.
 
     Raises:
-        UsageError: The editor is missing, failed, or left no text.
+        UsageError: the editor is missing, failed, or left no text.
     """
     command = editor_command(env)
     with temporary_folder("agent-tt-") as folder:

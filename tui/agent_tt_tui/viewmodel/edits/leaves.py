@@ -31,8 +31,8 @@ def leaves_of(value: Wire, path: Path = ()) -> Iterator[tuple[Path, Wire]]:
     """Walk through the single values of a value, into texts that are JSON too.
 
     Args:
-        value: A list, a dict or a JSON text; of anything else there is nothing.
-        path: Where it is.
+        value: a list, a dict or a JSON text; of anything else there is nothing.
+        path: where it is.
 
     Yields:
         Places as people count them, each with what is there; a list or dict that is empty is a value.
@@ -54,8 +54,8 @@ def value_rows(value: Wire, place: Path | None) -> Iterator[tuple[str, Path | No
     """Lay out a value; of a result that is not too large each part stands in a row of its own, with its place.
 
     Args:
-        value: The value.
-        place: Where in a result it is; None of what is not a result.
+        value: the value.
+        place: where in a result it is; None of what is not a result.
     """
     if place is not None and is_json_text(value):
         yield from json_rows(read_json_text(str(value)), place)
@@ -71,11 +71,11 @@ def json_rows(value: Wire, path: Path, indent: int = 0, lead: str = "", tail: st
     """Lay out a list or a dict as indented JSON.
 
     Args:
-        value: The value.
-        path: Where it is.
-        indent: How deep it stands.
-        lead: What stands before it in its row: its key.
-        tail: What stands behind it: a comma.
+        value: the value.
+        path: where it is.
+        indent: how deep it stands.
+        lead: what stands before it in its row: its key.
+        tail: what stands behind it: a comma.
 
     Yields:
         Each row with the place that it shows; a row that only closes something has that one's place.

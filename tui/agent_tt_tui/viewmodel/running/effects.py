@@ -107,10 +107,10 @@ def effect_lines(effects: Effects, columns: int, times: str, more: str) -> Itera
     """Lay out the ledger of a run.
 
     Args:
-        effects: The ledger.
-        columns: Columns there are.
-        times: The sign before a number.
-        more: The glyph that says something was left out.
+        effects: the ledger.
+        columns: columns there are.
+        times: the sign before a number.
+        more: the glyph that says something was left out.
 
     Yields:
         Its rows; none where nothing is in it.

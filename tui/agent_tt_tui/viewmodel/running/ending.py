@@ -38,12 +38,12 @@ def ending_lines(
 
     Args:
         side: `A` or `B` where two runs are shown, else empty.
-        run: The run.
-        status: Its status as it is shown, with its glyph.
-        output: What its process printed, as far as it is known.
-        columns: Columns there are.
-        more: The glyph that says something was left out.
-        effects: What it did to the world, laid out; empty for nothing.
+        run: the run.
+        status: its status as it is shown, with its glyph.
+        output: what its process printed, as far as it is known.
+        columns: columns there are.
+        more: the glyph that says something was left out.
+        effects: what it did to the world, laid out; empty for nothing.
 
     Yields:
         Its rows.

@@ -83,7 +83,7 @@ def with_stub(plan: ForkPlan, row: Boundary, value: Wire, error: str | None) -> 
     """The plan with a value, or an error, given in place of a row's calls.
 
     Raises:
-        UsageError: Such a call cannot be answered so.
+        UsageError: such a call cannot be answered so.
     """
     return plan.with_rule(row.name, Rule("stub", value=value, error=error))
 

@@ -22,10 +22,10 @@ def unfold_changes(state: Wire, changes: Changes, folds: Folds, rows: int) -> No
     """Unfold what changed and what is new, as far as there are rows; `folds.arrival` is made anew.
 
     Args:
-        state: The state.
-        changes: What changed in it.
-        folds: What a person unfolded.
-        rows: How many rows there are.
+        state: the state.
+        changes: what changed in it.
+        folds: what a person unfolded.
+        rows: how many rows there are.
     """
     folds.arrival = set()
     room = rows - len(_tree(state, changes, folds, rows))

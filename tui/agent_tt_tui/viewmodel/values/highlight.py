@@ -33,8 +33,8 @@ def highlighted(code: str, language: Language) -> list[list[Piece]]:
     r"""Colour code; only give it as much as is shown, for the cost grows with it.
 
     Args:
-        code: Any text; what it means before its first line is not known.
-        language: What it is written in.
+        code: any text; what it means before its first line is not known.
+        language: what it is written in.
 
     Returns:
         The pieces of each line; lines end at `\n`.

@@ -17,7 +17,7 @@ class TallRows:
         """Say which rows are tall.
 
         Args:
-            heights: How many lines a row takes, by its index; rows that are not named take one.
+            heights: how many lines a row takes, by its index; rows that are not named take one.
         """
         tall = sorted((heights or {}).items())
         self._rows = [row for row, _ in tall]

@@ -64,11 +64,11 @@ def value_pieces(
     """What a row says of its value.
 
     Args:
-        row: The row.
-        columns: Columns there are; what is cut here is cut to about that, the rest is the caller's.
-        glyphs: The glyphs to use.
-        edited: Whether the changes are a person's, not the run's.
-        shows_old: Whether a changed value says what it was; else another pane does.
+        row: the row.
+        columns: columns there are; what is cut here is cut to about that, the rest is the caller's.
+        glyphs: the glyphs to use.
+        edited: whether the changes are a person's, not the run's.
+        shows_old: whether a changed value says what it was; else another pane does.
     """
     if row.kind == "unchanged":
         return [(f"{row.span[1] - row.span[0] + 1:,} unchanged", "note")]
@@ -95,11 +95,11 @@ def value_rows(
     What is unfolded or gone has one row.
 
     Args:
-        row: The row.
-        columns: Columns there are.
-        glyphs: The glyphs to use.
-        most: How many rows there are; where the value takes more, the last one says so.
-        folded: Whether folded values are broken into rows too, though they are not new.
+        row: the row.
+        columns: columns there are.
+        glyphs: the glyphs to use.
+        most: how many rows there are; where the value takes more, the last one says so.
+        folded: whether folded values are broken into rows too, though they are not new.
     """
     value = row.value
     if row.kind != "value" or row.open or value is None or most < 2 or envelope_type(value) == "damaged":

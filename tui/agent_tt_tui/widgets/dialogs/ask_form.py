@@ -25,8 +25,8 @@ class AskTitle(PaneTitle):
         """Say what waits.
 
         Args:
-            question: The call.
-            hint: Where it is, at the right edge.
+            question: the call.
+            hint: where it is, at the right edge.
         """
         super().__init__("Ask", hint=hint)
         self._question = question

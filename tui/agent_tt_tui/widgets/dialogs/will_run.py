@@ -35,14 +35,14 @@ def add_will_run(
     """Add what will run.
 
     Args:
-        row: The row, empty.
-        run: The run whose agent it is.
-        columns: The columns of the row.
-        styles: The roles to draw with.
-        glyphs: The glyphs to draw with.
-        changed: Whether the agent's file is another than when the run was recorded.
-        arguments: What the agent is given in place of its recorded arguments; empty for those.
-        agent: The entry point that runs in place of the recorded one; empty for that.
+        row: the row, empty.
+        run: the run whose agent it is.
+        columns: the columns of the row.
+        styles: the roles to draw with.
+        glyphs: the glyphs to draw with.
+        changed: whether the agent's file is another than when the run was recorded.
+        arguments: what the agent is given in place of its recorded arguments; empty for those.
+        agent: the entry point that runs in place of the recorded one; empty for that.
     """
     row.column("will run", LABEL, styles.muted)
     row.upto(clean(agent or what_runs(run)), columns, styles.yours if agent else styles.text)

@@ -134,7 +134,7 @@ class FirstPreview(RowWidget):
         """Show nothing yet.
 
         Args:
-            current: Gives the line under the cursor.
+            current: gives the line under the cursor.
         """
         super().__init__()
         self._current = current

@@ -239,8 +239,8 @@ class PreviewPane(Pane):
         """Make the pane, empty.
 
         Args:
-            source: Where the runs are.
-            under_cursor: Gives the run to show; None for none.
+            source: where the runs are.
+            under_cursor: gives the run to show; None for none.
             id: Textual's id of the pane.
         """
         self._body = RunPreview(id="preview")
