@@ -13,7 +13,7 @@ from tests.core.conformance.reading import check_source
 
 from agent_tt.cache_files import cache_folder
 from agent_tt.errors import StoreUnreadable
-from agent_tt.interop.transcripts import document, kept_list, otlp, pieces, source
+from agent_tt.interop.transcripts import contents, document, kept_list, otlp, pieces
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def unread(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
         raise AssertionError("it was read")
 
     with monkeypatch.context() as patch:
-        patch.setattr(source, "read_document", read)
+        patch.setattr(contents, "read_document", read)
         return listed(path)
 
 
@@ -111,7 +111,7 @@ def test_a_trace_that_nothing_was_added_to_is_not_told_again(tmp_path: Path, mon
 def test_a_page_of_runs_costs_what_it_returns_and_steps_that_were_let_go_are_told_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "_STEPS_KEPT", 6)
+    monkeypatch.setattr(contents, "_STEPS_KEPT", 6)
     path = write_lines(tmp_path / "f.jsonl", trace_lines(80, 8, 10))
     told: list[str] = []
     tell = otlp.tell_trace

@@ -17,11 +17,18 @@ absent. Nothing that a file names is opened, imported or called.
 | `kept_list` | the runs of a large file, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `ways` | the ways through a conversation that parted |
+| `formats` | the formats, by which a document is known |
+| `told_run` | a transcript as a run with its steps, and the digests of its states |
+| `stamps` | what files look like from outside |
+| `contents` | what a file held at one moment, with runs that are told when they are asked for |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
 | `spans_later` | traces of very many spans: what a step says is read when it is asked for |
 | `otlp` | traces of OpenTelemetry, by four conventions |
+| `otlp_spans` | requests, spans and log records as they stand in JSON |
+| `otlp_work` | what a span stands for, in the words of each convention |
+| `otlp_messages` | messages in spans, as turns of a chat |
 | `langfuse` | traces that Langfuse exports |
 | `langsmith` | runs of LangSmith |
 | `phoenix` | spans that Phoenix exports |

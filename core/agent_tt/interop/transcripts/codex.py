@@ -84,7 +84,7 @@ class _Entry:
 
 
 def read_codex(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     if any(_is_entry(line.value) for line in document.entries):
         entries = [_entry(line.number, line.value) for line in document.entries]
     else:

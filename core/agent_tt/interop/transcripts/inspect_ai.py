@@ -70,7 +70,7 @@ _MOST_SHOWN: Final = 10_000_000
 
 
 def read_inspect_ai(document: Document) -> Sequence[Transcript | Promise] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     if document.archive is not None:
         return _of_archive(document.archive)
     log = mapping(document.value)
