@@ -24,7 +24,9 @@ absent. Nothing that a file names is opened, imported or called.
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
+| `around` | which agents are around a span |
 | `spans_later` | traces of very many spans: what a step says is read when it is asked for |
+| `found_steps` | rows of their steps, in columns |
 | `otlp` | traces of OpenTelemetry, by four conventions |
 | `otlp_spans` | requests, spans and log records as they stand in JSON |
 | `otlp_work` | what a span stands for, in the words of each convention |

@@ -33,7 +33,7 @@ from agent_tt.interop.transcripts.otlp_spans import (
     record_of,
     span_of,
 )
-from agent_tt.interop.transcripts.otlp_work import work_of
+from agent_tt.interop.transcripts.otlp_work import head_of, work_of
 from agent_tt.interop.transcripts.pieces import Lines
 from agent_tt.interop.transcripts.spans import tell_trace
 from agent_tt.interop.transcripts.spans_later import NotInParts, tell_later
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from agent_tt.interop.transcripts.document import Document
     from agent_tt.interop.transcripts.spans import Span
+    from agent_tt.interop.transcripts.spans_later import Head
     from agent_tt.interop.transcripts.transcript import Transcript
     from agent_tt.providers.shapes import Json
 
@@ -161,7 +162,7 @@ def _told_later(trace: _Trace, requests: Requests) -> Transcript:
         span.does = work_of(span)
         return span
 
-    def heads() -> Iterator[Span]:
+    def heads() -> Iterator[Head]:
         for number, at in places:
             if at < 0:
                 raise NotInParts("logs say more of its spans")
@@ -170,10 +171,7 @@ def _told_later(trace: _Trace, requests: Requests) -> Transcript:
                 raise NotInParts("some of it is damaged")
             given, holder = spans[0]
             resource.update({} if resource else attributes_of(mapping(holder.get("resource"))))
-            span = span_of(given)
-            span.does = work_of(span, is_outline=True)
-            span.says, span.events = {}, []
-            yield span
+            yield head_of(given)
 
     told = tell_later(trace.id or _NAMELESS, heads(), read, lambda: _system(resource))
     _leave_out(told, trace, _MOST_SPANS_LATER)

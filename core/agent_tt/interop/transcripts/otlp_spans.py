@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Json
 
 __all__ = [
-    "Request", "Requests", "as_request", "attributes_of", "error_of", "flat", "id_of", "micros_of", "one", "record_of",
-    "span_of",
+    "Request", "Requests", "as_request", "attributes_of", "error_of", "failure_of", "flat", "id_of", "micros_of", "one",
+    "outline_of", "record_of", "span_of",
 ]  # fmt: skip
 
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
@@ -121,21 +121,32 @@ def record_of(record: dict[str, Json]) -> Span:
 
 def span_of(span: dict[str, Json]) -> Span:
     """A span as it stands in JSON."""
-    events = [(text(event.get("name")), attributes_of(event)) for event in dicts(span.get("events"))]
-    says = attributes_of(span)
-    status = mapping(span.get("status"))
-    failed = str(status.get("code")) in _ERROR
-    return Span(
+    says, events = attributes_of(span), _events(span)
+    trace = id_of(one(span, "traceId"))
+    own, parent, start_us, end_us = outline_of(span)
+    return Span(own, trace, parent, text(span.get("name")), start_us, end_us, says, failure_of(span, says), events)
+
+
+def outline_of(span: dict[str, Json]) -> tuple[str, str, int | None, int | None]:
+    """The id of a span and of the one around it, when it began, and when it ended."""
+    return (
         id_of(one(span, "spanId")),
-        id_of(one(span, "traceId")),
         id_of(one(span, "parentSpanId")),
-        text(span.get("name")),
         micros_of(one(span, "startTimeUnixNano")),
         micros_of(one(span, "endTimeUnixNano")),
-        says,
-        error_of(says, events, text(status.get("message"))) if failed else None,
-        events,
     )
+
+
+def failure_of(span: dict[str, Json], says: Mapping[str, Json]) -> ErrorInfo | None:
+    """Why a span failed; None of one that did not."""
+    status = mapping(span.get("status"))
+    if not status or str(status.get("code")) not in _ERROR:
+        return None
+    return error_of(says, _events(span), text(status.get("message")))
+
+
+def _events(span: dict[str, Json]) -> list[tuple[str, dict[str, Json]]]:
+    return [(text(event.get("name")), attributes_of(event)) for event in dicts(span.get("events"))]
 
 
 def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Json]]], message: str) -> ErrorInfo:

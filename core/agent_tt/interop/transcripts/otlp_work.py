@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from agent_tt.interop.transcripts.otlp_messages import listed, messages_of
-from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, ToolWork, parsed
+from agent_tt.interop.transcripts.otlp_spans import attributes_of, failure_of, outline_of, span_of
+from agent_tt.interop.transcripts.spans import AgentWork, ModelWork, ToolWork, first_of, parsed
+from agent_tt.interop.transcripts.spans_later import Head, NotInParts
+from agent_tt.interop.transcripts.telling import LONGEST_DECISION, decision_of, results_in
 from agent_tt.providers.loose import amount, count, items, text
 from agent_tt.providers.prices import cost_of
+from agent_tt.providers.reading import messages_of_turn
 from agent_tt.providers.shapes import ModelAnswer, Tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.interop.transcripts.spans import Span
+    from agent_tt.model import ErrorInfo
     from agent_tt.providers.shapes import Json
 
-__all__ = ["work_of"]
+__all__ = ["head_of", "work_of"]
 
 _KINDS: Final = {
     "chat": "llm",
@@ -78,47 +87,117 @@ _AGENTS: Final = "gen_ai.agent.name", "agent_name", "traceloop.entity.name", "ag
 _COSTS: Final = "operation.cost", "gen_ai.usage.cost", "llm.cost.total"
 
 
-def work_of(span: Span, *, is_outline: bool = False) -> ModelWork | ToolWork | AgentWork | None:
-    """What a span stands for, in the words of whichever convention it uses.
-
-    Args:
-        span: the span.
-        is_outline: leave out what a model was shown, and what a tool was given and gave.
-    """
-    words = (text(span.says[key]).lower() for key in _KIND_KEYS if key in span.says)
-    kind = next((_KINDS[word] for word in words if word in _KINDS), "")
+def work_of(span: Span) -> ModelWork | ToolWork | AgentWork | None:
+    """What a span stands for, in the words of whichever convention it uses."""
+    says = span.says
+    kind = _kind_of(says)
     if kind == "llm":
-        return _model_work(span, is_outline=is_outline)
+        model, tokens, cost = _used(says)
+        reasons = says.get("gen_ai.response.finish_reasons", says.get("llm.finish_reason"))
+        told = ModelAnswer(
+            model=model,
+            finish_reason=text(items(reasons)[0]) if items(reasons) else text(reasons),
+            tokens=tokens,
+            cost_usd=cost,
+            error=_error_in(span.error),
+        )
+        return ModelWork(*messages_of(span), told)
     if kind == "tool":
-        name = text(span.first(_TOOLS)) or span.name
-        asked_as = text(span.first(_ASKED_AS))
-        is_over = span.says.get("agent_tt.call.outcome") != "unknown"
-        if is_outline:
-            return ToolWork(name, None, None, asked_as, is_over=is_over)
-        return ToolWork(name, parsed(span.first(_ARGUMENTS)), parsed(span.first(_RESULTS)), asked_as, is_over=is_over)
-    if kind == "agent":
-        return AgentWork(text(span.first(_AGENTS)) or span.name)
-    return None
+        given, gave = parsed(first_of(says, _ARGUMENTS)), parsed(first_of(says, _RESULTS))
+        return ToolWork(_tool_in(says, span.name), given, gave, text(first_of(says, _ASKED_AS)), is_over=_is_over(says))
+    return _agent_in(says, span.name) if kind == "agent" else None
 
 
-def _model_work(span: Span, *, is_outline: bool) -> ModelWork:
-    shown: list[dict[str, Json]] = []
-    said = listed(span.says.get("gen_ai.output.messages")) if is_outline else []
-    if not said:
-        shown, said = messages_of(span)
-        shown = [] if is_outline else shown
-    model = text(span.first(_MODELS))
+def head_of(given: dict[str, Json]) -> Head:
+    """What a list of steps shows of a span as it stands in JSON.
+
+    Raises:
+        NotInParts: it gives results of tools in what it says.
+    """
+    says = attributes_of(given)
+    kind = _kind_of(says)
+    head = Head(*outline_of(given))
+    if kind == "tool":
+        head.kind, head.name = "tool", _tool_in(says, text(given.get("name")))
+        head.asked_as, head.is_over = text(first_of(says, _ASKED_AS)), _is_over(says)
+    elif kind == "agent":
+        head.agent = _agent_in(says, text(given.get("name")))
+    elif kind == "llm":
+        head.kind, head.error = "llm", _error_in(failure_of(given, says))
+        head.model, tokens, head.cost_usd = _used(says)
+        head.tokens = tokens.input, tokens.output
+        said = _said_plainly(says.get("gen_ai.output.messages"))
+        head.asked, head.decision = _said_in(given) if said is None else said
+    return head
+
+
+def _said_plainly(written: Json) -> tuple[list[tuple[str, str]], str | None] | None:
+    """The tools that an answer asks for and what it says in a line, where it is only of these; None of any other."""
+    try:
+        messages = orjson.loads(written) if isinstance(written, str) else None
+    except orjson.JSONDecodeError:
+        return None
+    message = messages[0] if isinstance(messages, list) and messages else None
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return None
+    words: list[str] = []
+    asked: list[tuple[str, str]] = []
+    parts = message.get("parts")
+    for part in parts if isinstance(parts, list) else ():
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "tool_call":
+            asked.append((text(part.get("id")), text(part.get("name"))))
+        elif kind == "text":
+            words.append(text(part.get("content")))
+        else:
+            return None
+    if not words and not asked:
+        return None
+    said = " ".join("\n".join(filter(None, words))[:LONGEST_DECISION].split())
+    return asked, said or ", ".join(name for _, name in asked)[:LONGEST_DECISION] or None
+
+
+def _said_in(given: dict[str, Json]) -> tuple[list[tuple[str, str]], str | None]:
+    """The same of any answer."""
+    span = span_of(given)
+    said = listed(span.says.get("gen_ai.output.messages")) or messages_of(span)[1]
+    turn: dict[str, Json] = said[0] if said else {"role": "assistant", "content": None}
+    if results_in(turn):
+        raise NotInParts("it matters what was said before")
+    messages = messages_of_turn(turn)
+    return [(call.id, call.name) for each in messages for call in each.calls], decision_of(messages)
+
+
+def _kind_of(says: Mapping[str, Json]) -> str:
+    for key in _KIND_KEYS:
+        word = says.get(key)
+        kind = _KINDS.get(word.lower()) if isinstance(word, str) else None
+        if kind is not None:
+            return kind
+    return ""
+
+
+def _used(says: Mapping[str, Json]) -> tuple[str, Tokens, float | None]:
+    """The model, the tokens, and what they cost."""
+    model = text(first_of(says, _MODELS))
     model = "" if model == "unknown" else model
-    tokens = Tokens(
-        input=count(span.first(_READ)), output=count(span.first(_WROTE)), cached=count(span.first(_CACHED)) or 0
-    )
-    cost = amount(span.first(_COSTS))
-    reasons = span.says.get("gen_ai.response.finish_reasons", span.says.get("llm.finish_reason"))
-    told = ModelAnswer(
-        model=model,
-        finish_reason=text(items(reasons)[0]) if items(reasons) else text(reasons),
-        tokens=tokens,
-        cost_usd=cost_of(model, tokens) if cost is None else cost,
-        error=f"{span.error.class_name}: {span.error.message}" if span.error else "",
-    )
-    return ModelWork(shown, said, told)
+    cached = count(first_of(says, _CACHED)) or 0
+    tokens = Tokens(input=count(first_of(says, _READ)), output=count(first_of(says, _WROTE)), cached=cached)
+    cost = amount(first_of(says, _COSTS))
+    return model, tokens, cost_of(model, tokens) if cost is None else cost
+
+
+def _tool_in(says: Mapping[str, Json], named: str) -> str:
+    return text(first_of(says, _TOOLS)) or named
+
+
+def _is_over(says: Mapping[str, Json]) -> bool:
+    return says.get("agent_tt.call.outcome") != "unknown"
+
+
+def _agent_in(says: Mapping[str, Json], named: str) -> AgentWork:
+    return AgentWork(text(first_of(says, _AGENTS)) or named)
+
+
+def _error_in(error: ErrorInfo | None) -> str:
+    return f"{error.class_name}: {error.message}" if error else ""

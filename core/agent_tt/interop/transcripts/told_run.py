@@ -11,6 +11,7 @@ from agent_tt.model import NO_USAGE, AgentCode, ModelConfig, Run, Step
 from agent_tt.model.facts import StepFacts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -32,7 +33,7 @@ class ToldRun:
 
     transcript: Transcript
     run: Run
-    steps: list[Step]
+    steps: Sequence[Step]
     hashes: dict[int, tuple[list[Wire], list[int]]] = field(default_factory=dict)
 
     def step(self, step: int) -> ToldStep:
@@ -47,7 +48,7 @@ class ToldRun:
 
     def beginning(self, talk: Talk) -> int:
         """The hash of a conversation's messages, from which it is not seen how many there are."""
-        if self.transcript.later is not None and len(self.hashes) == _HASHES_KEPT:
+        if self.transcript.rows is not None and len(self.hashes) == _HASHES_KEPT:
             self.hashes.clear()  # such lists are made anew each time, and would all be kept
         _, hashes = self.hashes.setdefault(id(talk.messages), (talk.messages, [0]))
         for message in talk.messages[len(hashes) - 1 : talk.length]:
@@ -75,14 +76,44 @@ def _facts_of(step: ToldStep) -> dict[str, Wire]:
 
 def told_run(path: Path, transcript: Transcript) -> ToldRun:
     """A transcript of a file as a run with its steps."""
+    rows, (parent, shared) = transcript.rows, transcript.fork or (None, 0)
+    steps = _steps_of(transcript, shared) if rows is None else rows
+    if rows is None:
+        usage = sum((step.usage for step in transcript.steps), NO_USAGE)
+        own = transcript.steps[shared:]
+        times = [at for step in own for at in (step.started_us, step.ended_us) if at is not None]
+    else:
+        usage, times = rows.usage, [*rows.times]
+    usage = transcript.usage or usage
+    run = Run(
+        id=transcript.id,
+        name=transcript.id,
+        status=transcript.status,
+        started_us=min(times, default=0) if transcript.began_us is None else transcript.began_us,
+        ended_us=max(times, default=None),
+        code=AgentCode(),
+        model=ModelConfig(transcript.model) if transcript.model else None,
+        parent=parent,
+        fork_step=shared if parent is not None else None,
+        steps=len(steps),
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        cost_usd=usage.cost_usd,
+        unpriced=usage.unpriced or 0,
+        error=transcript.error,
+        metadata=transcript.metadata,
+        read_only=True,
+        origin={"system": transcript.system, "file": str(path)},
+    )
+    return ToldRun(transcript, run, steps)
+
+
+def _steps_of(transcript: Transcript, shared: int) -> list[Step]:
     numbers = {id(step): number for number, step in enumerate(transcript.steps, 1)}
-    parent, shared = transcript.fork or (None, 0)
     checkpoints: dict[str, int] = {"main": 0}
     steps: list[Step] = []
-    usage = NO_USAGE
     for number, step in enumerate(transcript.steps, 1):
         seq = checkpoints[step.lane] = checkpoints.get(step.lane, 0) + 1
-        usage += step.usage
         begun_by = None if step.parent is None else numbers.get(id(step.parent))
         steps.append(
             Step(
@@ -107,29 +138,4 @@ def told_run(path: Path, transcript: Transcript) -> ToldRun:
                 extra=_facts_of(step),
             )
         )
-    usage = transcript.usage or usage
-    own = transcript.steps[shared:]
-    times = [at for step in own for at in (step.started_us, step.ended_us) if at is not None]
-    run = Run(
-        id=transcript.id,
-        name=transcript.id,
-        status=transcript.status,
-        started_us=min(times, default=0) if transcript.began_us is None else transcript.began_us,
-        ended_us=max(times, default=None),
-        code=AgentCode(),
-        model=ModelConfig(transcript.model) if transcript.model else None,
-        parent=parent,
-        fork_step=shared if parent is not None else None,
-        steps=len(steps),
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-        cost_usd=usage.cost_usd,
-        unpriced=usage.unpriced or 0,
-        error=transcript.error,
-        metadata=transcript.metadata,
-        read_only=True,
-        origin={"system": transcript.system, "file": str(path)},
-    )
-    if transcript.later is not None:
-        transcript.steps = transcript.later
-    return ToldRun(transcript, run, steps)
+    return steps
