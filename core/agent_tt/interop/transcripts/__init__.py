@@ -15,6 +15,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `kept_list` | the runs of a large file, known the next time without reading it |
+| `kept_steps` | the steps of a large trace, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `ways` | the ways through a conversation that parted |
 | `formats` | the formats, by which a document is known |
@@ -28,6 +29,8 @@ absent. Nothing that a file names is opened, imported or called.
 | `spans_later` | traces of very many spans: what a step says is read when it is asked for |
 | `found_steps` | rows of their steps, in columns |
 | `otlp` | traces of OpenTelemetry, by four conventions |
+| `otlp_traces` | where the spans of each trace lie |
+| `otlp_later` | a trace of very many spans, of which the steps are known |
 | `otlp_spans` | requests, spans and log records as they stand in JSON |
 | `otlp_work` | what a span stands for, in the words of each convention |
 | `otlp_messages` | messages in spans, as turns of a chat |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from threading import Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.collector import collector_paused
@@ -10,6 +11,7 @@ from agent_tt.interop.kept import Kept
 from agent_tt.interop.transcripts.document import Document, read_document, too_large
 from agent_tt.interop.transcripts.formats import read_transcripts
 from agent_tt.interop.transcripts.kept_list import beginning_of, identity_of, kept_list
+from agent_tt.interop.transcripts.kept_steps import keep_steps, kept_steps
 from agent_tt.interop.transcripts.stamps import TICK_NS, UNKNOWN, stamp_beside, stamp_of
 from agent_tt.interop.transcripts.told_run import told_run
 from agent_tt.interop.transcripts.transcript import Promise, Transcript
@@ -61,24 +63,31 @@ class Contents:
         self._told: Kept[ToldRun] = Kept(_STEPS_KEPT, lambda told: len(told.steps))
         self._latest: ToldRun | None = None
         self._flaws_of: Document | None = None
+        self._keeping: list[Thread] = []
+        self._is_whole = before is None and found is None
+        """Whether what is known of the file may be kept: what grows is another file by the next time."""
         kept = kept_list(path, self.identity) if found is None else None
         self._is_kept = self._is_unread = kept is not None
         self._runs = {run.id: run for run in kept or ()}
         self.ids = [*self._runs]
         if not self._is_unread:
             self._read(before)
-            # What grows, or is in several files, is another file by the next time.
-            self._is_kept = before is not None or found is not None or len(self.stamp) > 1
+            self._is_whole = self._is_whole and len(self.stamp) == 1  # what is in several files may change in another
+            self._is_kept = not self._is_whole
 
     def look(self) -> Stamp:
         """What the file looks like from outside now, with what was read beside it."""
         return stamp_of(self._path), *filter(any, map(stamp_beside, self._watched))
 
-    @property
-    def flaws(self) -> tuple[str, ...]:
-        """What of it could not be read, in words, where no run tells it."""
+    def check(self) -> None:
+        """Read the file if only what was kept of it is known."""
         if self._is_unread:
             self._read()
+            self._latest = None
+
+    @property
+    def flaws(self) -> tuple[str, ...]:
+        """What of it could not be read, in words, where no run tells it; after `check`."""
         return () if self._flaws_of is None else tuple(map(str, self._flaws_of.seen_flaws))
 
     def run(self, run_id: str) -> Run:
@@ -89,18 +98,34 @@ class Contents:
 
     def told(self, run_id: str) -> ToldRun:
         """A run with its steps; a promised one is told now unless it still is known."""
+        if self._latest is None or self._latest.run.id != run_id:
+            self._latest = None  # which alone may have more steps than are kept
+            self._latest = self._found_again(run_id)
+        return self._latest
+
+    def settle(self) -> None:
+        """Wait until what is kept for the next time is kept."""
+        while self._keeping:
+            self._keeping.pop().join()
+
+    def _found_again(self, run_id: str) -> ToldRun:
+        known = kept_steps(self._path, self.identity, self._runs.get(run_id)) if self._is_unread else None
+        if known is not None:
+            return known
         if self._is_unread:
             self._read()
         if run_id not in self._promises:
             return self._whole[run_id]
-        if self._latest is None or self._latest.run.id != run_id:  # which alone may have more steps than are kept
-            self._latest = None
-            self._latest = self._told.get(run_id, lambda: self._kept(self._promises[run_id]))
-        return self._latest
+        return self._told.get(run_id, lambda: self._tell(self._promises[run_id]))
 
-    def _kept(self, promise: Promise) -> ToldRun:
+    def _tell(self, promise: Promise) -> ToldRun:
         with collector_paused():  # which would take a third of the time
-            return told_run(self._path, promise.tell())
+            told = told_run(self._path, promise.tell())
+        if told.transcript.rows is not None and self._is_whole:
+            keeping = Thread(target=keep_steps, args=(self._path, self.identity, told), name="agent-tt keeps steps")
+            self._keeping.append(keeping)
+            keeping.start()  # while they are looked at already
+        return told
 
     def rows_of(self, promises: Mapping[str, Promise]) -> dict[str, Run]:
         """The runs among those promised by the file as it is now that nothing was added to, if it only grew."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from math import isnan, nan
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, overload
 
 from agent_tt.model import ErrorInfo, Step, Usage
 from agent_tt.model.facts import StepFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
 
@@ -20,7 +20,9 @@ __all__ = ["FoundSteps"]
 _NONE: Final = -1
 """In a column of numbers from 0: nothing is known."""
 
-Lane = tuple[str, "str | None"]
+_COLUMNS: Final = "name_of", "lane_of", "parents", "asked", "began", "ended", "read", "wrote"
+
+Lane: TypeAlias = "tuple[str, str | None]"
 
 
 class FoundSteps(Sequence[Step]):
@@ -35,9 +37,13 @@ class FoundSteps(Sequence[Step]):
         read, wrote: tokens; costs: dollars.
         errors: what went wrong, by the number of the step.
         decisions: what was said, in a line.
+        unsaid: the numbers of steps of which these two are not here.
+        say: gives the decision and the error of one of those, by its number.
     """
 
     def __init__(self) -> None:
+        self.unsaid: set[int] = set()
+        self.say: Callable[[int], tuple[str | None, str]] = lambda _: (None, "")
         self.names: list[str] = []
         self.lanes: list[Lane] = []
         self.name_of, self.lane_of, self.parents, self.asked = array("q"), array("q"), array("q"), array("q")
@@ -94,6 +100,24 @@ class FoundSteps(Sequence[Step]):
             counts[of_lane[at]] = counts.get(of_lane[at], 0) + 1
             self._in_lane.append(counts[of_lane[at]])
 
+    def columns(self) -> dict[str, Any]:
+        """All that they say, but the texts, for `of_columns`."""
+        return {name: getattr(self, name).tolist() for name in _COLUMNS} | {
+            "costs": [None if isnan(cost) else cost for cost in self.costs]
+        }
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any], names: list[str], lanes: list[Lane]) -> Self:
+        """Rows of what `columns` gave, without errors and decisions."""
+        found = cls()
+        for name in _COLUMNS:
+            getattr(found, name).extend(columns[name])
+        found.costs.extend(nan if cost is None else cost for cost in columns["costs"])
+        found._names, found._lanes = ({each: at for at, each in enumerate(texts)} for texts in (names, lanes))
+        found.decisions = [None] * len(found)
+        found.done()
+        return found
+
     def is_model(self, at: int) -> bool:
         """Whether the step at a place, from 0, is an answer of a model."""
         return self.asked[at] != _NONE
@@ -138,7 +162,9 @@ class FoundSteps(Sequence[Step]):
     def _step(self, at: int) -> Step:
         number = at + 1
         lane, agent = self.lanes[self.lane_of[at]]
-        error = self.errors.get(number)
+        error, decision = self.errors.get(number), self.decisions[at]
+        if number in self.unsaid:
+            decision, error = self.say(number)
         facts: dict[str, Wire] = {}
         if self._is_unpriced(at):
             StepFacts.unpriced.put(facts, 1)
@@ -159,7 +185,7 @@ class FoundSteps(Sequence[Step]):
             error=ErrorInfo("model:Error", error) if error else None,
             track=lane,
             seq=self._in_lane[at],
-            decision=self.decisions[at],
+            decision=decision,
             calls=1 if asked == _NONE else asked + 1,
             extra=facts,
         )

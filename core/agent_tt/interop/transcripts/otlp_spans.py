@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.interop.transcripts.pieces import Lines
 from agent_tt.interop.transcripts.spans import Span
 from agent_tt.model import ErrorInfo
 from agent_tt.providers.loose import dicts, items, mapping, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from agent_tt.interop.transcripts.pieces import Line
     from agent_tt.providers.shapes import Json
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "outline_of", "record_of", "span_of",
 ]  # fmt: skip
 
+_PLAIN_ID: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{32}")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
 
 _ERROR: Final = "2", "STATUS_CODE_ERROR"
@@ -44,17 +47,35 @@ class Request:
 
 
 class Requests:
-    """The requests of a file; the one that was asked for last is kept."""
+    """The requests of a file; the one that was asked for last is kept.
 
-    def __init__(self, read: Callable[[int], Request]) -> None:
-        self._read = read
+    Args:
+        pieces: where each lies in the file.
+        whole: the only one, where the file is one.
+    """
+
+    def __init__(self, pieces: Sequence[Line], whole: Request | None = None) -> None:
+        self.pieces = pieces
+        self._whole = whole
         self._last: tuple[int, Request] | None = None
+
+    def __len__(self) -> int:
+        return len(self.pieces) if self._whole is None else 1
 
     def at(self, number: int) -> Request:
         """One of them."""
+        if self._whole is not None:
+            return self._whole
         if self._last is None or self._last[0] != number:
-            self._last = number, self._read(number)
+            self._last = None  # so that not two of them are held
+            self._last = number, flat(self.pieces[number].value)
         return self._last[1]
+
+    def outline(self, number: int) -> Request:
+        """One of them with as much as tells where the spans of a trace are."""
+        if self._whole is None and isinstance(self.pieces, Lines):
+            return flat(self.pieces.outline(number))
+        return self.at(number)
 
 
 def flat(request: Mapping[str, Json]) -> Request:
@@ -129,12 +150,8 @@ def span_of(span: dict[str, Json]) -> Span:
 
 def outline_of(span: dict[str, Json]) -> tuple[str, str, int | None, int | None]:
     """The id of a span and of the one around it, when it began, and when it ended."""
-    return (
-        id_of(one(span, "spanId")),
-        id_of(one(span, "parentSpanId")),
-        micros_of(one(span, "startTimeUnixNano")),
-        micros_of(one(span, "endTimeUnixNano")),
-    )
+    begun, ended = one(span, "startTimeUnixNano"), one(span, "endTimeUnixNano")
+    return id_of(one(span, "spanId")), id_of(one(span, "parentSpanId")), micros_of(begun), micros_of(ended)
 
 
 def failure_of(span: dict[str, Json], says: Mapping[str, Json]) -> ErrorInfo | None:
@@ -162,9 +179,8 @@ def attributes_of(holder: Mapping[str, Json]) -> dict[str, Json]:
     for each in items(holder.get("attributes")):
         if isinstance(each, dict):
             key, value = each.get("key"), each.get("value")
-            is_text = isinstance(value, dict) and len(value) == 1 and "stringValue" in value  # as nearly all are
-            said = value["stringValue"] if is_text and isinstance(value, dict) else _value(value)
-            found[key if isinstance(key, str) else ""] = said
+            said = value.get("stringValue") if isinstance(value, dict) and len(value) == 1 else None
+            found[key if isinstance(key, str) else ""] = _value(value) if said is None else said  # nearly all are texts
     return found
 
 
@@ -184,7 +200,9 @@ def _value(value: Json, depth: int = 0) -> Json:
 
 def id_of(given: Json) -> str:
     """An id in hexadecimal digits; protocol buffers write base64 in their own JSON."""
-    return _id_of(text(given))
+    if isinstance(given, str):
+        return given if _PLAIN_ID.fullmatch(given) else _id_of(given)
+    return ""
 
 
 @lru_cache(4096)

@@ -7,7 +7,7 @@ import os
 import weakref
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 import orjson
 
@@ -16,7 +16,7 @@ from agent_tt.interop.kept import Kept
 from agent_tt.providers.loose import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from agent_tt.providers.shapes import Json
@@ -35,6 +35,7 @@ _BATCH: Final = 128 << 10
 """Bytes of elements of a list from which on they are a piece."""
 
 _MOST_LEVELS: Final = 8
+_COLUMNS: Final = "starts", "stops", "numbers", "around"
 
 
 def parse_json(text: bytes) -> Json:
@@ -53,7 +54,11 @@ def parse_json(text: bytes) -> Json:
 
 
 class PieceFile:
-    """A file, held open, of which pieces are read. What is written into another file of its name does not matter."""
+    """A file, held open, of which pieces are read. What is written into another file of its name does not matter.
+
+    Attributes:
+        is_itself: whether it is the file of that name, and not another one that is read in its place.
+    """
 
     def __init__(self, path: Path, descriptor: int | None = None) -> None:
         """Open it.
@@ -65,7 +70,7 @@ class PieceFile:
         Raises:
             StoreUnreadable: it cannot be opened.
         """
-        self.path = path
+        self.path, self.is_itself = path, descriptor is None
         try:
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if descriptor is None else descriptor
         except OSError as error:
@@ -143,6 +148,23 @@ class Lines(Sequence[Line]):
         self._stops.append(stop)
         self._numbers.append(number)
         self._around.append(len(self._put_around) - 1)
+
+    def where(self) -> dict[str, Any] | None:
+        """Where they lie, for `lie_at`; None where that is of no use, as their file is gone when it is closed."""
+        if not self._file.is_itself:
+            return None
+        around = [[each.decode("latin-1") for each in pair] for pair in self._put_around]
+        columns = {name: getattr(self, f"_{name}").tolist() for name in _COLUMNS}
+        return {"are_cut": self.are_cut, "put_around": around, **columns}
+
+    @classmethod
+    def lie_at(cls, file: PieceFile, where: Mapping[str, Any]) -> Self:
+        """Those of a file that were cut before, by where they lie."""
+        found = cls(file, are_cut=where["are_cut"])
+        found._put_around = [(one.encode("latin-1"), other.encode("latin-1")) for one, other in where["put_around"]]
+        for name in _COLUMNS:
+            getattr(found, f"_{name}").extend(where[name])
+        return found
 
     def value(self, at: int) -> dict[str, Json]:
         """The object that one of them is; its place counts from 0."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.pieces import PieceFile
     from agent_tt.providers.shapes import Json
 
-__all__ = ["could_be_protobuf", "cut_protobuf"]
+__all__ = ["SpanPieces", "could_be_protobuf", "cut_protobuf"]
 
 _VARINT: Final = 0
 _FIXED64: Final = 1
@@ -196,7 +196,7 @@ def _framed(head: bytes, at: int, *, is_collectors: bool) -> tuple[int, int]:
     return at + length, at + length + size
 
 
-class _Pieces(Lines):
+class SpanPieces(Lines):
     """Around each piece stand the bytes of its resource, and the number of its kind."""
 
     is_json: ClassVar[bool] = False
@@ -236,7 +236,7 @@ class _Cutter:
     """
 
     def __init__(self, file: PieceFile) -> None:
-        self.pieces = _Pieces(file)
+        self.pieces = SpanPieces(file)
         self.at, self.unknown, self.damaged = 0, 0, 0
         self._file = file
         self._abouts: dict[bytes, bytes] = {}
@@ -364,10 +364,10 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
         tag, at = (body[at], at + 1) if body[at] < _MORE else _varint(body, at)
         kind, value = tag & 7, 0
         if kind == _SIZED:
-            size, at = (body[at], at + 1) if body[at] < _MORE else _varint(body, at)
+            size, at = (body[at], at + 1) if body[at] < _MORE else _size(body, at)
             stop = at + size
         elif kind == _VARINT:
-            value, stop = _varint(body, at)
+            value, stop = (body[at], at + 1) if body[at] < _MORE else _varint(body, at)
         elif kind in (_FIXED64, _FIXED32):
             stop = at + (8 if kind == _FIXED64 else 4)
             value = int.from_bytes(body[at:stop], "little")
@@ -380,16 +380,24 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
             name, made, is_many = known
             if made is _PAIR:
                 read = _text_pair(body, at, stop) or _message(body, at, stop, made, depth + 1)
-            elif isinstance(made, dict):
+            elif made.__class__ is dict:
                 read = _message(body, at, stop, made, depth + 1)
             else:
                 read = made(body[at:stop] if kind == _SIZED else value)
-            if is_many:
-                found.setdefault(name, []).append(read)
-            else:
+            if not is_many:
                 found[name] = read
+            elif name in found:
+                found[name].append(read)
+            else:
+                found[name] = [read]
         at = stop
     return found
+
+
+def _size(body: bytes, at: int) -> tuple[int, int]:
+    """A number of more than seven bits, mostly of fourteen; and where it ends."""
+    more = body[at + 1]
+    return (body[at] & ~_MORE | more << 7, at + 2) if more < _MORE else _varint(body, at)
 
 
 def _text_pair(body: bytes, at: int, end: int) -> dict[str, Json] | None:
@@ -399,10 +407,10 @@ def _text_pair(body: bytes, at: int, end: int) -> dict[str, Json] | None:
     behind = at + 2 + body[at + 1]
     if behind + 4 > end or body[behind] != _INNER:
         return None
-    size, start = (body[behind + 1], behind + 2) if body[behind + 1] < _MORE else _varint(body, behind + 1)
+    size, start = (body[behind + 1], behind + 2) if body[behind + 1] < _MORE else _size(body, behind + 1)
     if start + size != end or size < 2 or body[start] != _FIRST:
         return None
-    size, start = (body[start + 1], start + 2) if body[start + 1] < _MORE else _varint(body, start + 1)
+    size, start = (body[start + 1], start + 2) if body[start + 1] < _MORE else _size(body, start + 1)
     if start + size != end:
         return None
     return {"key": _key(body[at + 2 : behind]), "value": {"stringValue": body[start:end].decode("utf-8", "replace")}}

@@ -71,6 +71,10 @@ class TranscriptSource(RunSource):
         """The file."""
         return self._path
 
+    def close(self) -> None:
+        """Let go of the file."""
+        self._known.settle()
+
     def version(self) -> int:
         """Give a number that differs after the file changed."""
         with self._lock:
@@ -164,6 +168,7 @@ class TranscriptSource(RunSource):
         """List what of the file could not be read."""
         with self._lock:
             contents = self._contents()
+            contents.check()
             problems = []
             if self._is_lost:
                 problems.append(Problem(None, None, "it was changed and holds no runs now; shown is what it held"))

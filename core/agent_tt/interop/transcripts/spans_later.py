@@ -232,11 +232,11 @@ class LaterSteps(Sequence["ToldStep"]):
     """
 
     def __init__(self, rows: FoundSteps, places: array[int], begin: array[int], read: Callable[[int], Span]) -> None:
-        self.rows, self.places, self.begin = rows, places, begin
-        self._read = read
+        self.rows, self.places, self.begin, self.read = rows, places, begin, read
         self._steps: Kept[ToldStep] = Kept(_STEPS_KEPT)
         self._talks = array("q")
         """Of each step the one after whose answer its conversation stands; -1 before the first."""
+        rows.say = self._line
         last: dict[str, int] = {}
         for number in range(len(rows)):
             lane, _ = rows.lane(number)
@@ -267,10 +267,14 @@ class LaterSteps(Sequence["ToldStep"]):
         number = range(len(self))[at]
         return self._steps.get(number, lambda: self._told(number))
 
+    def _line(self, number: int) -> tuple[str | None, str]:
+        told = self[number - 1]
+        return told.decision, told.error.message if told.error else ""
+
     def _told(self, number: int) -> ToldStep:
         telling = TraceTelling("", {}, "")
         for place in self.places[self.begin[number] : self.begin[number + 1]]:
-            telling.tell(self._read(place), is_of_models=True)
+            telling.tell(self.read(place), is_of_models=True)
         (step,) = telling.teller.done().steps
         step.lane, step.agent = self.rows.lane(number)
         if not self.rows.is_model(number):
@@ -319,7 +323,7 @@ class LaterSteps(Sequence["ToldStep"]):
 
     def _work(self, number: int) -> ModelWork | ToolWork:
         """What the span stands for that a step begins with."""
-        does = self._read(self.places[self.begin[number]]).does
+        does = self.read(self.places[self.begin[number]]).does
         if isinstance(does, ModelWork | ToolWork):
             return does
         return ToolWork("", None, None)  # it was changed meanwhile
