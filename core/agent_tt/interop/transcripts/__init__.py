@@ -11,6 +11,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `beside` | what a program keeps of a session in files beside it |
 | `tables` | rows of CSV and Parquet |
 | `compressed` | what a file of gzip or Zstandard holds |
+| `any_value` | attributes of OpenTelemetry as plain JSON |
 | `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.interop.transcripts.any_value import plain
 from agent_tt.interop.transcripts.pieces import Lines
 from agent_tt.interop.transcripts.spans import Span
 from agent_tt.model import ErrorInfo
@@ -175,27 +176,16 @@ def error_of(says: Mapping[str, Json], events: Sequence[tuple[str, dict[str, Jso
 
 def attributes_of(holder: Mapping[str, Json]) -> dict[str, Json]:
     """What a span, an event, a record or a resource says, by name."""
+    given = holder.get("attributes")
+    if isinstance(given, dict):  # as they are read of protocol buffers
+        return {**given}
     found: dict[str, Json] = {}
-    for each in items(holder.get("attributes")):
+    for each in items(given):
         if isinstance(each, dict):
             key, value = each.get("key"), each.get("value")
             said = value.get("stringValue") if isinstance(value, dict) and len(value) == 1 else None
-            found[key if isinstance(key, str) else ""] = _value(value) if said is None else said  # nearly all are texts
+            found[key if isinstance(key, str) else ""] = plain(value) if said is None else said  # nearly all are texts
     return found
-
-
-def _value(value: Json, depth: int = 0) -> Json:
-    """An `AnyValue` as plain JSON."""
-    for kind, given in mapping(value).items() if depth < 64 else ():
-        if kind in ("arrayValue", "array_value"):
-            return [_value(each, depth + 1) for each in items(mapping(given).get("values"))]
-        if kind in ("kvlistValue", "kvlist_value"):
-            pairs = dicts(mapping(given).get("values"))
-            return {text(each.get("key")): _value(each.get("value"), depth + 1) for each in pairs}
-        if kind in ("intValue", "int_value") and isinstance(given, str) and len(given) < 20:
-            return int(given) if given.lstrip("-").isdigit() else given
-        return given
-    return None
 
 
 def id_of(given: Json) -> str:

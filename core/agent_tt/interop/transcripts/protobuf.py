@@ -1,4 +1,4 @@
-"""Traces and logs of OpenTelemetry as protocol buffers, in the shape that they have as JSON.
+"""Traces and logs of OpenTelemetry as protocol buffers, in the shape that they have as JSON, but for attributes.
 
 | file | is |
 |---|---|
@@ -21,7 +21,9 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from agent_tt.interop.transcripts.any_value import plain
 from agent_tt.interop.transcripts.pieces import Lines
+from agent_tt.providers.loose import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,8 +103,11 @@ _ANY.update(
         _sized(7): ("bytesValue", _base64, False),
     }
 )
-_RESOURCE: Final[_Fields] = {_sized(1): ("attributes", _PAIR, True)}
-_EVENT: Final[_Fields] = {_sized(2): ("name", _name, False), _sized(3): ("attributes", _PAIR, True)}
+_SAID: Final[_Fields] = {**_PAIR}
+"""Attributes, which are read as what they say by name: in the shape of JSON they would be most of a span."""
+
+_RESOURCE: Final[_Fields] = {_sized(1): ("attributes", _SAID, True)}
+_EVENT: Final[_Fields] = {_sized(2): ("name", _name, False), _sized(3): ("attributes", _SAID, True)}
 _STATUS: Final[_Fields] = {_sized(2): ("message", _text, False), 3 << 3 | _VARINT: ("code", int, False)}
 _SPAN: Final[_Fields] = {
     _sized(1): ("traceId", _id, False),
@@ -111,7 +116,7 @@ _SPAN: Final[_Fields] = {
     _sized(5): ("name", _name, False),
     7 << 3 | _FIXED64: ("startTimeUnixNano", int, False),
     8 << 3 | _FIXED64: ("endTimeUnixNano", int, False),
-    _sized(9): ("attributes", _PAIR, True),
+    _sized(9): ("attributes", _SAID, True),
     _sized(11): ("events", _EVENT, True),
     _sized(15): ("status", _STATUS, False),
 }
@@ -122,7 +127,7 @@ _RECORD: Final[_Fields] = {
     1 << 3 | _FIXED64: ("timeUnixNano", int, False),
     11 << 3 | _FIXED64: ("observedTimeUnixNano", int, False),
     _sized(5): ("body", _ANY, False),
-    _sized(6): ("attributes", _PAIR, True),
+    _sized(6): ("attributes", _SAID, True),
     _sized(9): ("traceId", _id, False),
     _sized(10): ("spanId", _id, False),
     _sized(12): ("eventName", _text, False),
@@ -137,6 +142,7 @@ those of them that no measurement has, whose fields have the same numbers."""
 _INNER: Final = _sized(2)
 """The tag of the scopes of a resource, and of what is told in a scope."""
 
+_EMPTY_TEXT: Final = b"\x0a\x00"
 _LEAST_PAIR: Final = 6
 """Bytes of an attribute with a text: tags and sizes of its key, its value and the text in that."""
 
@@ -378,9 +384,10 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
         known = fields.get(tag)
         if known is not None:
             name, made, is_many = known
-            if made is _PAIR:
-                read = _text_pair(body, at, stop) or _message(body, at, stop, made, depth + 1)
-            elif made.__class__ is dict:
+            if made is _SAID:
+                at = _pairs(body, at, stop, end, tag, found.setdefault(name, {}), depth + 1)
+                continue
+            if made.__class__ is dict:
                 read = _message(body, at, stop, made, depth + 1)
             else:
                 read = made(body[at:stop] if kind == _SIZED else value)
@@ -394,26 +401,43 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
     return found
 
 
+def _pairs(body: bytes, at: int, stop: int, end: int, tag: int, into: dict[str, Json], depth: int) -> int:
+    """Read an attribute, and those that follow it, into what they say by name; give where they end.
+
+    Nearly all are texts: those are read in place, and what is another one, or no attribute, as any message is.
+    """
+    while True:
+        is_text = False
+        if stop - at >= _LEAST_PAIR and body[at] == _FIRST and (long := body[at + 1]) < _MORE:
+            behind = at + 2 + long
+            if behind + 4 <= stop and body[behind] == _INNER:
+                size, start = body[behind + 1], behind + 2
+                if size >= _MORE:
+                    size, start = _size(body, behind + 1)
+                if start + size == stop and size >= len(_EMPTY_TEXT) and body[start] == _FIRST:
+                    size, start = body[start + 1], start + 2
+                    if size >= _MORE:
+                        size, start = _size(body, start - 1)
+                    if start + size == stop:
+                        into[_key(body[at + 2 : behind])] = body[start:stop].decode("utf-8", "replace")
+                        is_text = True
+        if not is_text:
+            pair = _message(body, at, stop, _PAIR, depth)
+            into[text(pair.get("key"))] = plain(pair.get("value"))
+        if stop >= end or body[stop] != tag:
+            return stop
+        size, at = body[stop + 1], stop + 2
+        if size >= _MORE:
+            size, at = _size(body, at - 1)
+        stop = at + size
+        if stop > end:
+            raise _Broken("a field is longer than what it stands in")
+
+
 def _size(body: bytes, at: int) -> tuple[int, int]:
     """A number of more than seven bits, mostly of fourteen; and where it ends."""
     more = body[at + 1]
     return (body[at] & ~_MORE | more << 7, at + 2) if more < _MORE else _varint(body, at)
-
-
-def _text_pair(body: bytes, at: int, end: int) -> dict[str, Json] | None:
-    """An attribute whose value is a text, as nearly all are; None of what is another one, or no attribute."""
-    if end - at < _LEAST_PAIR or body[at] != _FIRST or body[at + 1] >= _MORE:
-        return None
-    behind = at + 2 + body[at + 1]
-    if behind + 4 > end or body[behind] != _INNER:
-        return None
-    size, start = (body[behind + 1], behind + 2) if body[behind + 1] < _MORE else _size(body, behind + 1)
-    if start + size != end or size < 2 or body[start] != _FIRST:
-        return None
-    size, start = (body[start + 1], start + 2) if body[start + 1] < _MORE else _size(body, start + 1)
-    if start + size != end:
-        return None
-    return {"key": _key(body[at + 2 : behind]), "value": {"stringValue": body[start:end].decode("utf-8", "replace")}}
 
 
 @lru_cache(1024)
