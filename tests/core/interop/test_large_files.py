@@ -8,6 +8,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.benchmarks.large_files import session_lines, trace_lines, write_lines
 from tests.core.conformance.reading import check_source
 
@@ -191,3 +193,27 @@ def test_a_small_file_of_very_many_messages_is_refused(
     path.write_text("\n".join(map(json.dumps, said)) if as_lines else json.dumps(said))
     with pytest.raises(StoreUnreadable, match="50 entries"):
         open_source(path)
+
+
+ALIKE = st.recursive(
+    st.integers() | st.sampled_from(["", 'a, {"resource": {"at"', "}, {", '{"resource"']),
+    lambda inner: st.lists(st.fixed_dictionaries({"resource": inner}), max_size=4) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(st.lists(st.fixed_dictionaries({"resource": ALIKE}), min_size=1, max_size=6), st.sampled_from([None, 1]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pieces_are_the_same_whether_elements_that_begin_alike_are_looked_for_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elements: list[Any], indent: int | None
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"resourceSpans": elements}, indent=indent))
+    found = []
+    with monkeypatch.context() as patch:
+        patch.setattr(pieces, "_BATCH", 40)
+        for spare in (0, 1 << 20):
+            patch.setattr(pieces, "_SPARE", spare)
+            cut, flaw = pieces.cut(pieces.PieceFile(path))
+            found.append((cut.where(), flaw))
+    assert found[0] == found[1]
