@@ -47,6 +47,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `claude_code` | sessions of Claude Code |
 | `claude_tree` | the tree that their entries make |
 | `codex` | sessions of the Codex CLI |
+| `codex_review` | reviews in such sessions |
 | `gemini_cli` | sessions and checkpoints of the Gemini CLI |
 | `opencode` | sessions of OpenCode |
 | `claude_stream` | what Claude Code writes as it works |

@@ -113,7 +113,8 @@ class FoundSteps(Sequence[Step]):
         for name in _COLUMNS:
             getattr(found, name).extend(columns[name])
         found.costs.extend(nan if cost is None else cost for cost in columns["costs"])
-        found._names, found._lanes = ({each: at for at, each in enumerate(texts)} for texts in (names, lanes))
+        found._names = {each: at for at, each in enumerate(names)}
+        found._lanes = {each: at for at, each in enumerate(lanes)}
         found.decisions = [None] * len(found)
         found.done()
         return found

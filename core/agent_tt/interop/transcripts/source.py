@@ -107,7 +107,7 @@ class TranscriptSource(RunSource):
         """List steps start..stop-1 in order."""
         with self._lock:
             steps = self._contents().told(run_id).steps
-            return steps[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]
+            return [*steps[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]]
 
     def calls(self, run_id: str, step: int) -> list[Call]:
         """List the calls of one step: what a model answered, the tools that it asked for, what a person said."""
