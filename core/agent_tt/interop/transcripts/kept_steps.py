@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.cache_files import cache_folder, cache_path
 from agent_tt.errors import StoreUnreadable
@@ -63,16 +63,14 @@ def _said(told: ToldRun) -> dict[str, Any] | None:
     pieces = spans.requests.pieces
     where = pieces.where() if isinstance(pieces, Lines) else None
     errors = [rows.errors.get(number, "") for number in range(1, len(rows) + 1)]
-    texts: list[Any] = [rows.names, [[*lane] for lane in rows.lanes], told.transcript.flaws, where and where["around"]]
-    if where is None or redact(texts) != texts:
+    if where is None:
         return None
-    lines: list[Any] = [rows.decisions, errors]
-    unsaid = {
-        at + 1
-        for own, shown in zip(lines, redact(lines), strict=True)
-        for at in range(len(rows))
-        if own[at] != shown[at]
-    }
+    texts: list[Any] = [rows.names, rows.lanes, told.transcript.flaws, where["put_around"]]
+    if redact(texts) != texts:
+        return None
+    lines: list[Any] = [*zip(rows.decisions, errors, strict=True)]
+    shown = cast("list[Any]", redact(lines))
+    unsaid = {number for number, (own, without) in enumerate(zip(lines, shown, strict=True), 1) if own != without}
     return {
         "columns": rows.columns(),
         "names": rows.names,
