@@ -183,16 +183,47 @@ def test_a_file_of_a_gigabyte_and_more_is_refused_without_being_read(tmp_path: P
         open_source(path)
 
 
-@pytest.mark.parametrize("as_lines", [True, False])
-def test_a_small_file_of_very_many_messages_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, as_lines: bool
-) -> None:
+def test_a_small_value_of_very_many_messages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "MOST_OBJECTS", 50)
-    said = [{"role": "user", "content": "Hi."}] * 51
-    path = tmp_path / "f.jsonl"
-    path.write_text("\n".join(map(json.dumps, said)) if as_lines else json.dumps(said))
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Hi."}] * 51))
     with pytest.raises(StoreUnreadable, match="50 entries"):
         open_source(path)
+
+
+@pytest.mark.parametrize("most", ["MOST_BYTES", "MOST_LINES"])
+def test_of_a_session_that_is_too_large_the_beginning_opens_and_the_run_says_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
+    lines = [json.dumps(line) + "\n" for line in session_lines(60, 100)]
+    beginning = tmp_path / "beginning.jsonl"
+    beginning.write_text("".join(lines[:40]))
+    with closing(open_source(beginning)) as source:
+        (whole,) = source.runs()
+        steps = source.steps(whole.id)
+        states = [source.state(whole.id, step) for step in range(whole.steps + 1)]
+    monkeypatch.setattr(document, most, 40 if most == "MOST_LINES" else beginning.stat().st_size)
+    path = tmp_path / "f.jsonl"
+    path.write_text("".join(lines))
+    with closing(open_source(path)) as source:
+        check_source(source)
+        (run,) = source.runs()
+        assert run.incomplete == "left out are 20 of 60 lines of its file, which stand last"
+        assert (run.steps, run.tokens_in, run.cost_usd) == (whole.steps, whole.tokens_in, whole.cost_usd)
+        assert source.steps(run.id) == steps
+        assert [source.state(run.id, step) for step in range(run.steps + 1)] == states
+        assert [problem.what for problem in source.verify()] == [
+            "line 41: it and what stands behind it is left out: it would be held in memory"
+        ]
+        with path.open("a") as file:
+            file.write(lines[-1])
+        assert source.runs()[0].incomplete == "left out are 21 of 61 lines of its file, which stand last"
+
+
+def test_a_session_whose_first_line_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "MOST_BYTES", 10)
+    with pytest.raises(StoreUnreadable, match="too large"):
+        open_source(write_lines(tmp_path / "f.jsonl", session_lines(6, 100)))
 
 
 ALIKE = st.recursive(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.collector import collector_paused
 from agent_tt.interop.kept import Kept
-from agent_tt.interop.transcripts.document import Document, read_document, too_large
+from agent_tt.interop.transcripts.document import Document, read_beginning, read_document, too_large
 from agent_tt.interop.transcripts.formats import read_transcripts
 from agent_tt.interop.transcripts.kept_list import beginning_of, identity_of, kept_list
 from agent_tt.interop.transcripts.kept_steps import keep_steps, kept_steps
 from agent_tt.interop.transcripts.stamps import TICK_NS, UNKNOWN, stamp_beside, stamp_of
 from agent_tt.interop.transcripts.told_run import told_run
 from agent_tt.interop.transcripts.transcript import Promise, Transcript
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +36,15 @@ Found: TypeAlias = "Callable[[Path], tuple[Document | None, Sequence[Transcript 
 
 def _found_in(path: Path) -> tuple[Document | None, Sequence[Transcript | Promise] | None]:
     document = read_document(path)
-    return document, None if document is None else read_transcripts(document)
+    found = None if document is None else read_transcripts(document)
+    beginning = None if found or document is None or not document.is_large else read_beginning(document)
+    if beginning is None:
+        return document, found
+    found = read_transcripts(beginning)
+    for told in found or ():
+        if beginning.left_out and isinstance(told, Transcript):
+            told.metadata |= RunFacts.parts_left_out.entry(beginning.left_out)
+    return beginning if found else document, found
 
 
 class Contents:

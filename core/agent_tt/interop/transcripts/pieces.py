@@ -156,6 +156,11 @@ class Lines(Sequence[Line]):
         self._numbers.append(number)
         self._around.append(len(self._put_around) - 1)
 
+    @property
+    def file(self) -> PieceFile:
+        """The file that they are of."""
+        return self._file
+
     def where(self) -> dict[str, Any] | None:
         """Where they lie, for `lie_at`; None where that is of no use, as their file is gone when it is closed."""
         if not self._file.is_itself:
