@@ -18,7 +18,7 @@ from tests.tui.format_parts import column_tables, fact_tables, file_table, form_
 
 from agent_tt.exporting.formats import EXPORTS
 from agent_tt.frameworks.adapters import ADAPTERS
-from agent_tt.interop.transcripts.source import FORMATS
+from agent_tt.interop.transcripts.formats import FORMATS
 from agent_tt.providers.reading import PROVIDERS
 from agent_tt.serving.debugger import Debugger
 from agent_tt.serving.running import Leave, Runner

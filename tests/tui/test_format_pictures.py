@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.tui.format_pictures import PICTURES, SHOWN, section, written
 
-from agent_tt.interop.transcripts.source import FORMATS
+from agent_tt.interop.transcripts.formats import FORMATS
 from agent_tt.sources import open_source
 
 PAGE = Path(__file__).parents[2] / "docs" / "files.md"

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
+from tests.core.interop.format_samples import SAMPLES, as_bytes
 from tests.core.memory_store import Did, MemorySource
 from tests.patience import PATIENCE_SECONDS
 from tests.recordings import MISSING, recordings
@@ -73,12 +75,26 @@ def test_values_tell_who_wrote_them_and_the_search_finds_them(checkout: Path) ->
         assert {role for _, said, role in shown if said} == {"assistant"}
 
 
-def test_datasette_opens_it_and_says_what_is_in_it(checkout: Path) -> None:
+@pytest.mark.parametrize("name", SAMPLES)
+def test_totals_of_a_file_of_another_program_that_was_opened_are_those_that_it_shows(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "sample"
+    path.write_bytes(as_bytes(SAMPLES[name]))
+    with closing(open_source(path)) as source, closing(flat(source, tmp_path / "out.db")) as found:
+        check_totals(source, found)
+        assert found.execute("select count(*) from runs").fetchone() == (len(source.runs(archived=True)),)
+
+
+def test_datasette_opens_it_and_says_what_is_in_it(checkout: Path, tmp_path: Path) -> None:
     """In a process of its own, as it is started: its threads and its loop are none of this one's."""
     pytest.importorskip("datasette")
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(as_bytes(SAMPLES["claude_code"]))
+    opened = tmp_path / "opened.db"  # of a file that was opened, not imported
+    with closing(open_source(session)) as source, closing(flat(source, opened)):
+        runs = source.runs(archived=True)
 
     def read(address: str) -> Any:
-        command = [sys.executable, "-m", "datasette", str(checkout), "--get", address]
+        command = [sys.executable, "-m", "datasette", str(checkout), str(opened), "--crossdb", "--get", address]
         return json.loads(subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_SECONDS).stdout)
 
     whole = read("/out.json")
@@ -87,8 +103,26 @@ def test_datasette_opens_it_and_says_what_is_in_it(checkout: Path) -> None:
     assert {view["name"] for view in whole["views"]} == VIEWS.keys()
     assert shown["messages"]["fts_table"] == "messages_fts"
     assert {key["other_table"] for key in shown["calls"]["foreign_keys"]["outgoing"]} == {"steps", "runs", "calls"}
-    (row,) = read("/out/runs.json?_shape=array")
-    assert (row["name"], row["status"], row["tags"]) == ("flaky-checkout", "succeeded", "[]")
+    searched = "select rowid from opened.messages_fts where messages_fts match 'green'"
+    asked = (
+        "select 'recorded', name, status, tags, steps from out.runs",
+        "select 'opened', name, status, tags, steps from opened.runs",
+        f"select type, name, null, null, null from opened.sqlite_master where name in {(*COLUMNS, *VIEWS)}",
+        "select 'failed', name, status, error, null from opened.calls where status = 'error'",
+        f"select 'found', text, role, null, null from opened.messages where id in ({searched}) group by text",
+    )
+    query = {"sql": " union all ".join(asked), "_shape": "arrays"}
+    rows = sorted(tuple(row) for row in read(f"/_memory.json?{urlencode(query)}")["rows"])
+    assert rows == sorted(
+        [
+            ("recorded", "flaky-checkout", "succeeded", "[]", 10),
+            *(("opened", run.name, run.status, "[]", run.steps) for run in runs),
+            *(("table", name, None, None, None) for name in COLUMNS),
+            *(("view", name, None, None, None) for name in VIEWS),
+            ("failed", "Task", "error", "3 failed", None),
+            ("found", "Are the tests green?", "user", None, None),
+        ]
+    )
     refused = read("/out/calls.json?_shape=array&_search=insufficient_funds&status=error")
     assert [each["step"] for each in refused] == [7, 8, 9]
 

@@ -267,3 +267,76 @@ def test_lines_of_any_shape_open(tmp_path: Path, place: str, value: object) -> N
     rollout.event("thread_rolled_back", num_turns=[]).event("thread_rolled_back", num_turns=99)
     with closing(rollout.opened(tmp_path)) as source:
         check_source(source)
+
+
+FOUND = {
+    "findings": [{"title": "[P1] The total is wrong", "body": "It adds twice.", "confidence_score": 0.9, "priority": 1,
+                  "code_location": {"absolute_file_path": "/desk/sum.py", "line_range": {"start": 1, "end": 2}}}],
+    "overall_correctness": "patch is incorrect", "overall_explanation": "The sum is wrong.",
+    "overall_confidence_score": 0.8,
+}  # fmt: skip
+OUTCOME = said("user", "<user_action>\n  <context>User initiated a review task.</context>\n</user_action>")
+BEGIN = {"type": "entered_review_mode", "target": {"type": "uncommittedChanges"}, "user_facing_hint": "current changes"}
+
+
+def reviewed(*, begin: dict[str, Any] = BEGIN, end: dict[str, Any] | None, outcome: str) -> Rollout:
+    """A session of a review alone: of what the reviewer did only events are kept."""
+    rollout = Rollout()
+    rollout.entry("event_msg", begin)
+    rollout.entry("event_msg", {"type": "agent_reasoning", "text": "**Looking at the sum**"})
+    rollout.entry("event_msg", {"type": "agent_message", "message": "I look at sum.py."})
+    rollout.entry("event_msg", {"type": "agent_reasoning", "text": "**Sure now**"})
+    if end is not None:
+        rollout.items(OUTCOME)
+        rollout.entry("event_msg", end)
+        rollout.items(said("assistant", outcome))
+    return rollout
+
+
+@pytest.mark.parametrize("as_item", [False, True])
+def test_a_review_is_a_step_with_what_it_found_and_the_reviewer_has_a_conversation_of_its_own(
+    tmp_path: Path, *, as_item: bool
+) -> None:
+    words = "The sum is wrong.\n\nReview comment:\n\n- [P1] The total is wrong"
+    end: dict[str, Any] = {"type": "exited_review_mode", "review_output": FOUND}
+    begin: dict[str, Any] = BEGIN
+    if as_item:
+        begin, end = (
+            {"type": "item_completed", "item": {"type": kind, "id": "r", "review": said}}
+            for kind, said in (("EnteredReviewMode", "current changes"), ("ExitedReviewMode", words))
+        )
+    with closing(reviewed(begin=begin, end=end, outcome=words).opened(tmp_path)) as source:
+        check_source(source)
+        (run,) = source.runs()
+        steps = source.steps(run.id)
+        assert [(step.name, step.lane, step.parent, step.decision) for step in steps] == [
+            ("review", "main", None, "current changes"),
+            ("answer", "reviewer", 1, "I look at sum.py."),
+            ("answer", "reviewer", 1, "**Sure now**"),
+        ]
+        (call,) = source.calls(run.id, 1)
+        assert (call.kind, call.name, call.status) == ("tool", "review", "ok")
+        assert call.result == (words if as_item else FOUND)
+        assert [message["role"] for message in source.state(run.id, 1)["messages"]] == ["user", "assistant"]
+        assert run.steps == 3
+
+
+@pytest.mark.parametrize("end", [{"type": "exited_review_mode", "review_output": None}, None])
+def test_a_review_that_was_interrupted_says_so_and_of_one_that_goes_on_nothing_is_known(
+    tmp_path: Path, end: dict[str, Any] | None
+) -> None:
+    words = "Review was interrupted. Please re-run /review and wait for it to complete."
+    with closing(reviewed(end=end, outcome=words).opened(tmp_path)) as source:
+        (run,) = source.runs()
+        (call,) = source.calls(run.id, 1)
+        assert (run.steps, call.status) == (3, "error" if end else "pending")
+        assert call.error is None if end is None else call.error is not None and call.error.class_name == "Interrupted"
+
+
+def test_what_items_tell_of_a_review_no_event_tells_again(tmp_path: Path) -> None:
+    rollout = reviewed(end=None, outcome="")
+    rollout.items(said("assistant", "I look at sum.py."))
+    with closing(rollout.opened(tmp_path)) as source:
+        (run,) = source.runs()
+        said_in = [step.decision for step in source.steps(run.id)]
+        assert said_in.count("I look at sum.py.") == 1

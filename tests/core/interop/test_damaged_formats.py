@@ -15,7 +15,7 @@ from tests.core.interop.format_samples import PACKED, SAMPLES, Lines, as_bytes
 from agent_tt.errors import AgentTTError
 from agent_tt.interop.transcripts import document as documents
 from agent_tt.interop.transcripts import pieces
-from agent_tt.interop.transcripts.source import FORMATS
+from agent_tt.interop.transcripts.formats import FORMATS
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:

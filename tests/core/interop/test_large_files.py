@@ -8,12 +8,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.benchmarks.large_files import session_lines, trace_lines, write_lines
 from tests.core.conformance.reading import check_source
 
 from agent_tt.cache_files import cache_folder
 from agent_tt.errors import StoreUnreadable
-from agent_tt.interop.transcripts import document, kept_list, otlp, pieces, source
+from agent_tt.interop.transcripts import contents, document, kept_list, otlp, pieces
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def unread(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
         raise AssertionError("it was read")
 
     with monkeypatch.context() as patch:
-        patch.setattr(source, "read_document", read)
+        patch.setattr(contents, "read_document", read)
         return listed(path)
 
 
@@ -111,7 +113,7 @@ def test_a_trace_that_nothing_was_added_to_is_not_told_again(tmp_path: Path, mon
 def test_a_page_of_runs_costs_what_it_returns_and_steps_that_were_let_go_are_told_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "_STEPS_KEPT", 6)
+    monkeypatch.setattr(contents, "_STEPS_KEPT", 6)
     path = write_lines(tmp_path / "f.jsonl", trace_lines(80, 8, 10))
     told: list[str] = []
     tell = otlp.tell_trace
@@ -181,13 +183,68 @@ def test_a_file_of_a_gigabyte_and_more_is_refused_without_being_read(tmp_path: P
         open_source(path)
 
 
-@pytest.mark.parametrize("as_lines", [True, False])
-def test_a_small_file_of_very_many_messages_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, as_lines: bool
-) -> None:
+def test_a_small_value_of_very_many_messages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "MOST_OBJECTS", 50)
-    said = [{"role": "user", "content": "Hi."}] * 51
-    path = tmp_path / "f.jsonl"
-    path.write_text("\n".join(map(json.dumps, said)) if as_lines else json.dumps(said))
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps([{"role": "user", "content": "Hi."}] * 51))
     with pytest.raises(StoreUnreadable, match="50 entries"):
         open_source(path)
+
+
+@pytest.mark.parametrize("most", ["MOST_BYTES", "MOST_LINES"])
+def test_of_a_session_that_is_too_large_the_beginning_opens_and_the_run_says_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
+    lines = [json.dumps(line) + "\n" for line in session_lines(60, 100)]
+    beginning = tmp_path / "beginning.jsonl"
+    beginning.write_text("".join(lines[:40]))
+    with closing(open_source(beginning)) as source:
+        (whole,) = source.runs()
+        steps = source.steps(whole.id)
+        states = [source.state(whole.id, step) for step in range(whole.steps + 1)]
+    monkeypatch.setattr(document, most, 40 if most == "MOST_LINES" else beginning.stat().st_size)
+    path = tmp_path / "f.jsonl"
+    path.write_text("".join(lines))
+    with closing(open_source(path)) as source:
+        check_source(source)
+        (run,) = source.runs()
+        assert run.incomplete == "left out are 20 of 60 lines of its file, which stand last"
+        assert (run.steps, run.tokens_in, run.cost_usd) == (whole.steps, whole.tokens_in, whole.cost_usd)
+        assert source.steps(run.id) == steps
+        assert [source.state(run.id, step) for step in range(run.steps + 1)] == states
+        assert [problem.what for problem in source.verify()] == [
+            "line 41: it and what stands behind it is left out: it would be held in memory"
+        ]
+        with path.open("a") as file:
+            file.write(lines[-1])
+        assert source.runs()[0].incomplete == "left out are 21 of 61 lines of its file, which stand last"
+
+
+def test_a_session_whose_first_line_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "MOST_BYTES", 10)
+    with pytest.raises(StoreUnreadable, match="too large"):
+        open_source(write_lines(tmp_path / "f.jsonl", session_lines(6, 100)))
+
+
+ALIKE = st.recursive(
+    st.integers() | st.sampled_from(["", 'a, {"resource": {"at"', "}, {", '{"resource"']),
+    lambda inner: st.lists(st.fixed_dictionaries({"resource": inner}), max_size=4) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(st.lists(st.fixed_dictionaries({"resource": ALIKE}), min_size=1, max_size=6), st.sampled_from([None, 1]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pieces_are_the_same_whether_elements_that_begin_alike_are_looked_for_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elements: list[Any], indent: int | None
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"resourceSpans": elements}, indent=indent))
+    found = []
+    with monkeypatch.context() as patch:
+        patch.setattr(pieces, "_BATCH", 40)
+        for spare in (0, 1 << 20):
+            patch.setattr(pieces, "_SPARE", spare)
+            cut, flaw = pieces.cut(pieces.PieceFile(path))
+            found.append((cut.where(), flaw))
+    assert found[0] == found[1]

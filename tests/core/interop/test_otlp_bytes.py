@@ -20,6 +20,7 @@ from tests.core.interop.test_otlp import BEGAN, FAILED, TRACE, genai, listed, op
 from agent_tt.errors import NotAStore, StoreUnreadable
 from agent_tt.interop.transcripts import document
 from agent_tt.interop.transcripts.document import read_document
+from agent_tt.interop.transcripts.otlp_spans import attributes_of
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def test_values_of_every_kind_are_those_of_json(tmp_path: Path) -> None:
     (scope,) = read[0]["resourceSpans"][0]["scopeSpans"]
     empty = {"key": "a", "value": {"arrayValue": {}}}
     one["attributes"][-1]["value"]["kvlistValue"]["values"] = [empty]
-    assert scope["spans"][0]["attributes"] == one["attributes"]
+    assert attributes_of(scope["spans"][0]) == attributes_of(one)
     assert flaw == ""
 
 
@@ -163,8 +164,8 @@ def test_a_long_scope_is_read_in_pieces_with_its_resource(tmp_path: Path) -> Non
     spans = [span(number, 0, "s", (0, 1), {"k": "x" * 1_000}) for number in range(1, 400)]
     pieces, flaw = requests(tmp_path, otlp_bytes.request(request(spans)))
     assert (len(pieces) > 2, flaw) == (True, "")
-    assert [each["resourceSpans"][0]["resource"] for each in pieces] == [
-        request([])["resourceSpans"][0]["resource"]
+    assert [attributes_of(each["resourceSpans"][0]["resource"]) for each in pieces] == [
+        attributes_of(request([])["resourceSpans"][0]["resource"])
     ] * len(pieces)
     found = [one["spanId"] for each in pieces for one in each["resourceSpans"][0]["scopeSpans"][0]["spans"]]
     assert found == [one["spanId"] for one in spans]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import random
 from contextlib import closing
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.benchmarks.large_files import trace_lines, write_lines
 from tests.core.conformance.reading import check_source
 from tests.core.interop.otlp_bytes import request
 from tests.recordings import MISSING, recordings
 
-from agent_tt.interop.transcripts import otlp, spans_later
+from agent_tt.cache_files import cache_folder
+from agent_tt.interop.transcripts import contents, document, kept_list, otlp, otlp_later, spans_later
 from agent_tt.providers.reading import PROVIDERS, messages_of_turn
 from agent_tt.sources import open_source
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from agent_tt.protocols import RunSource
 
+CACHES = count()
 RECORDED = [recordings("otlp") / name for name in ("oai_latest.json", "pai_temp_v2.json")]
 
 
@@ -47,7 +51,8 @@ def check_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(open_source(path)) as source:
         whole = said_in(source)
     found: list[str] = []
-    tell = otlp.tell_later
+    tell = otlp_later.tell_later
+    monkeypatch.setattr(kept_list, "LEAST_BYTES", 1)
 
     def tell_later(trace: str, *more: Any) -> Any:
         told = tell(trace, *more)
@@ -56,12 +61,15 @@ def check_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(otlp, "_MOST_SPANS", 0)
-        patch.setattr(otlp, "tell_later", tell_later)
+        patch.setattr(otlp_later, "tell_later", tell_later)
         with closing(open_source(path)) as source:
             later = said_in(source)
             check_source(source)
+        with closing(open_source(path)) as source:  # as it was kept, where it was
+            again = said_in(source)
     assert set(found) == {run.id for run, *_ in later}
     assert later == whole
+    assert again == whole
 
 
 def attribute(key: str, value: Any) -> dict[str, Any]:
@@ -132,15 +140,15 @@ def drawn_trace(drawn: random.Random, turns: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["json", "lines", "bytes"])
-@given(seed=st.integers(0, 10**6), turns=st.integers(1, 25), near=st.sampled_from([0, 2, 32]))
+@given(seed=st.integers(0, 10**6), turns=st.integers(1, 25), near=st.sampled_from([0, 2, 32]), in_parts=st.booleans())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_a_step_says_when_it_is_asked_for_is_what_it_says_when_all_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, seed: int, turns: int, near: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, seed: int, turns: int, near: int, in_parts: bool
 ) -> None:
     drawn = random.Random(seed)
     spans = drawn_trace(drawn, turns)
     drawn.shuffle(spans)
-    half = len(spans) // 2
+    half = len(spans) // drawn.choice([2, 9])
     requests = [{"resourceSpans": [{"scopeSpans": [{"spans": part}]}]} for part in (spans[:half], spans[half:]) if part]
     path = tmp_path / f"f.{kind}"
     if kind == "bytes":
@@ -151,7 +159,91 @@ def test_what_a_step_says_when_it_is_asked_for_is_what_it_says_when_all_is_told(
         path.write_text(json.dumps({"resourceSpans": [each["resourceSpans"][0] for each in requests]}))
     with monkeypatch.context() as patch:
         patch.setattr(spans_later, "_NEAR", near)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache {next(CACHES)}"))
+        if in_parts:
+            patch.setattr(document, "MOST_BYTES", 1)
         check_same(path, monkeypatch)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the steps of small traces told later, and kept, in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(kept_list, "LEAST_BYTES", 1)
+    monkeypatch.setattr(otlp, "_MOST_SPANS", 0)
+
+
+@pytest.mark.usefixtures("kept")
+def test_steps_that_were_found_are_not_looked_for_again_as_long_as_the_file_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_lines(tmp_path / "f.jsonl", trace_lines(40, 1, 10))
+    with closing(open_source(path)) as source:
+        first = said_in(source)
+    (place,) = cache_folder("steps").glob("*.steps")
+    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+    def read(_: Path) -> None:
+        raise AssertionError("it was read")
+
+    with monkeypatch.context() as patch, closing(open_source(path)) as source:
+        patch.setattr(contents, "read_document", read)
+        assert said_in(source) == first
+    body = place.read_bytes()
+    place.write_bytes(body[:-9] + bytes([body[-9] ^ 1]) + body[-8:])
+    with closing(open_source(path)) as source:
+        assert said_in(source) == first
+    assert place.read_bytes() == body
+    path.write_text(
+        path.read_text().replace('"name": "execute_tool desk"', '"name": "execute_tool", "status": {"code": 2}')
+    )
+    with closing(open_source(path)) as source:
+        changed = said_in(source)
+        assert source.verify() == []
+    assert [len(each) for each in changed[0][2]] == [len(each) for each in first[0][2]]
+    assert changed != first
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_line_with_a_secret_is_not_kept_but_read_again(tmp_path: Path) -> None:
+    secret = "sk-proj-" + "aB3dE5gH7jK9mN1p" * 3
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": f"The key is {secret}."}]}]
+    spans = [
+        span(
+            number, -1, 10 * number, 5, "no more" if number == 2 else "", operation__name="chat", output__messages=said
+        )
+        for number in range(3)
+    ]
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+    path.write_text("\n".join([path.read_text()] * 1 + [json.dumps({"resourceSpans": [{"scopeSpans": []}]})]) + "\n")
+    with closing(open_source(path)) as source:
+        first = said_in(source)
+    (place,) = cache_folder("steps").glob("*.steps")
+    assert b"sk-proj" not in place.read_bytes()
+    with closing(open_source(path)) as source:
+        assert said_in(source) == first
+    assert [(step.decision, step.status) for step in first[0][1]] == [
+        (f"The key is {secret}.", status) for status in ("ok", "ok", "error")
+    ]
+
+
+@pytest.mark.parametrize("is_circle", [True, False])
+@pytest.mark.parametrize("most", [0, 25_000])
+def test_spans_that_are_nested_very_deeply_or_in_a_circle_are_told_in_time_that_grows_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, *, is_circle: bool
+) -> None:
+    many = 6_000
+    spans = [
+        span(number, number - 1 if number or not is_circle else many - 1, number, 9, operation__name="chat")
+        for number in range(many)
+    ]
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+    monkeypatch.setattr(otlp, "_MOST_SPANS", most)
+    with closing(open_source(path)) as source:
+        (run,) = source.runs()
+    assert run.steps == many
 
 
 @pytest.mark.skipif(not all(path.exists() for path in RECORDED), reason=MISSING)

@@ -11,17 +11,30 @@ absent. Nothing that a file names is opened, imported or called.
 | `beside` | what a program keeps of a session in files beside it |
 | `tables` | rows of CSV and Parquet |
 | `compressed` | what a file of gzip or Zstandard holds |
+| `any_value` | attributes of OpenTelemetry as plain JSON |
 | `protobuf` | OTLP in protocol buffers, as JSON |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `kept_list` | the runs of a large file, known the next time without reading it |
+| `kept_steps` | the steps of a large trace, known the next time without reading it |
 | `telling` | putting a transcript together, message by message |
 | `ways` | the ways through a conversation that parted |
+| `formats` | the formats, by which a document is known |
+| `told_run` | a transcript as a run with its steps, and the digests of its states |
+| `stamps` | what files look like from outside |
+| `contents` | what a file held at one moment, with runs that are told when they are asked for |
 | `source` | a file of transcripts as a source of runs |
 | `chat` | lists of messages in the forms of providers, alone or in the wrapping of benchmarks and small agents |
 | `spans` | traces: what spans stand for, whoever kept them |
+| `around` | which agents are around a span |
 | `spans_later` | traces of very many spans: what a step says is read when it is asked for |
+| `found_steps` | rows of their steps, in columns |
 | `otlp` | traces of OpenTelemetry, by four conventions |
+| `otlp_traces` | where the spans of each trace lie |
+| `otlp_later` | a trace of very many spans, of which the steps are known |
+| `otlp_spans` | requests, spans and log records as they stand in JSON |
+| `otlp_work` | what a span stands for, in the words of each convention |
+| `otlp_messages` | messages in spans, as turns of a chat |
 | `langfuse` | traces that Langfuse exports |
 | `langsmith` | runs of LangSmith |
 | `phoenix` | spans that Phoenix exports |
@@ -34,6 +47,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `claude_code` | sessions of Claude Code |
 | `claude_tree` | the tree that their entries make |
 | `codex` | sessions of the Codex CLI |
+| `codex_review` | reviews in such sessions |
 | `gemini_cli` | sessions and checkpoints of the Gemini CLI |
 | `opencode` | sessions of OpenCode |
 | `claude_stream` | what Claude Code writes as it works |

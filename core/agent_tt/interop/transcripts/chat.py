@@ -34,7 +34,7 @@ _MOST_BESIDE: Final = 2_000
 
 
 def read_chat(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     stem = document.path.stem
     named = [(text(holder.get("id")) or text(holder.get("custom_id")), holder, turns)
              for holder, turns in _conversations(document)]  # fmt: skip

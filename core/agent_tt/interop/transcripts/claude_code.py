@@ -51,7 +51,7 @@ Told = TypeVar("Told")
 
 
 def read_claude_code(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     known = next((line.value for line in document.entries if is_turn(line.value)), None)
     if known is None:
         return None

@@ -9,6 +9,7 @@
 | `event_msg` `…_end` | how a command, a patch or a tool of an MCP server ended |
 | `event_msg` `thread_rolled_back` | the last turns are dropped |
 | `event_msg` `error` | a turn that failed |
+| `event_msg` of a review | see `codex_review` |
 | `compacted` | another conversation takes the place of the one so far; in old files only its summary is known |
 | anything else | shown with the step that it stands in |
 
@@ -24,6 +25,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.interop.transcripts.codex_review import Reviews, is_end_of_review, is_outcome
 from agent_tt.interop.transcripts.telling import Teller, answer, micros, wire
 from agent_tt.model import NO_USAGE, ErrorInfo, Usage
 from agent_tt.model.facts import RunFacts
@@ -61,6 +63,7 @@ class _Entry:
 
     Attributes:
         tokens: what the answer cost, or what was counted before a compaction.
+        is_put_in: whether Codex words it, and no model.
     """
 
     number: int
@@ -69,11 +72,12 @@ class _Entry:
     at_us: int | None
     items: list[dict[str, Json]] = field(default_factory=list)
     tokens: list[Tokens] = field(default_factory=list)
+    is_put_in: bool = False
 
     @property
     def is_model(self) -> bool:
         kind = text(self.payload.get("type"))
-        is_said = kind == "message" and self.payload.get("role") == "assistant"
+        is_said = kind == "message" and self.payload.get("role") == "assistant" and not self.is_put_in
         return self.kind == "response_item" and (is_said or kind == "reasoning" or kind.endswith("_call"))
 
     @property
@@ -84,7 +88,7 @@ class _Entry:
 
 
 def read_codex(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     if any(_is_entry(line.value) for line in document.entries):
         entries = [_entry(line.number, line.value) for line in document.entries]
     else:
@@ -94,6 +98,7 @@ def read_codex(document: Document) -> Sequence[Transcript] | None:
         bare = [_Entry(line.number, "response_item", line.value, None) for line in document.entries[1:]]
         entries = [_Entry(1, "session_meta", head, None), *bare]
     head = next((entry.payload for entry in entries if entry.kind == "session_meta"), {})
+    _mark_outcomes(entries)
     telling = _Telling(text(head.get("id")) or document.path.stem, head, entries)
     flaws = [*document.flaws]
     for entry in _gathered(entries, telling):
@@ -118,6 +123,17 @@ def _entry(number: int, line: dict[str, Json]) -> _Entry:
     ):  # as tools that copy leave it
         payload = {"type": "message", **payload}
     return _Entry(number, text(line.get("type")), payload, micros(line.get("timestamp")))
+
+
+def _mark_outcomes(entries: Sequence[_Entry]) -> None:
+    """Mark what Codex says in a model's name when a review is over."""
+    ended: dict[str, Json] | None = None
+    for entry in entries:
+        if entry.kind == "event_msg":
+            ended = entry.payload if is_end_of_review(entry.payload) else ended
+        elif entry.kind == "response_item" and ended is not None:
+            entry.is_put_in = entry.is_model and is_outcome(entry.payload, ended)
+            ended = None if entry.is_model else ended
 
 
 def _gathered(entries: Sequence[_Entry], telling: _Telling) -> list[_Entry]:
@@ -188,6 +204,9 @@ class _Telling:
         self._metadata = {key: wire(head[key]) for key in _HEAD if head.get(key) is not None}
         events = [entry.payload for entry in entries if entry.kind == "event_msg"]
         self._said = {text(event.get("message")) for event in events if event.get("type") == "user_message"}
+        own = [entry.payload for entry in entries if entry.is_model]
+        blocks = [block for item in own for key in ("content", "summary") for block in dicts(item.get(key))]
+        self._reviews = Reviews(self.teller, (text(block.get("text")) for block in blocks))
         self._ends = {text(event["call_id"]): event for event in events
                       if text(event.get("type")).endswith("_end") and text(event.get("call_id"))}  # fmt: skip
 
@@ -207,6 +226,8 @@ class _Telling:
             self._gave(entry)
         elif entry.kind == "response_item" and kind and kind not in _NO_TURNS:
             (lane.turn if self.is_said(payload) else lane.add)(payload, entry.at_us)
+        elif entry.kind == "event_msg" and self._reviews.tell(payload, entry.at_us):
+            lane.note(entry.raw)
         elif entry.kind == "compacted":
             self._compacted(entry)
         elif entry.kind == "event_msg" and kind == "thread_rolled_back":
@@ -228,6 +249,7 @@ class _Telling:
 
     def done(self) -> Transcript:
         """Give what was told."""
+        self._reviews.done()
         usage: Usage | None = None
         if self.beside:
             usage = sum((step.usage for step in self.teller.steps), self._usage(self.beside))

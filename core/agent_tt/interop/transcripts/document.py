@@ -31,17 +31,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_BYTES", "MOST_VALUE_BYTES", "Document", "Flaw", "Line", "could_be_document", "flaw_of", "parse_json",
-    "read_document", "too_large",
+    "read_beginning", "read_document", "too_large",
 ]  # fmt: skip
 
 MOST_VALUE_BYTES: Final = 24 << 20
 """A larger value, or line, is not parsed as a whole: that takes up to eight times its size in memory."""
 
 MOST_BYTES: Final = 48 << 20
-"""Of a larger file no format is given lines: a conversation is kept in memory, which is to stay below 300 MB."""
+"""Of a larger file a format is given the first lines: a conversation is in memory, which is to stay below 300 MB."""
 
 MOST_OBJECTS: Final = 100_000
-"""Of more of them, however small, no format is given a value or lines: as runs each takes up to 2 kB of memory."""
+"""Of more of them, however small, no format is given a value: as runs each takes up to 2 kB of memory."""
+
+MOST_LINES: Final = 35_000
+"""Of more entries a format is given the first: as steps each takes up to 4 kB of memory beside its bytes."""
 
 _FEW: Final = 30
 """Objects up to which a line counts as one, which an entry of a session is made of."""
@@ -91,6 +94,7 @@ class Document:
         archive: its members, where it is a zip archive.
         alone: of a value that is an object, that as the only line of a file.
         watched: files and folders beside it that a format read too; a change of them is one of the file.
+        left_out: how much of it is not here, where only its beginning is.
     """
 
     path: Path
@@ -102,6 +106,7 @@ class Document:
     archive: Archive | None = None
     alone: Sequence[Line] = ()
     watched: list[Path] = field(default_factory=list)
+    left_out: str = ""
 
     @property
     def entries(self) -> Sequence[Line]:
@@ -294,8 +299,25 @@ def _has_lines(file: PieceFile) -> bool:
     return False
 
 
-def _lines(file: PieceFile) -> Document | None:
-    is_parted, flaws, objects = file.size > MOST_BYTES, list[Flaw](), 0
+def read_beginning(document: Document) -> Document | None:
+    """As much of a large file of lines as is held in memory; None of any other file, and of one that begins too large.
+
+    What had been said at a moment is said by what stands before it: of a conversation it is the beginning that is true.
+    """
+    if not isinstance(document.parts, Lines) or not document.parts.is_json or document.parts.are_cut:
+        return None
+    found = _lines(document.parts.file, is_beginning=True)
+    if found is None or not found.lines:
+        return None
+    many, left = len(document.parts), len(document.parts) - len(found.lines)
+    of_file = (flaw for flaw in document.flaws if not flaw.line)
+    left_out = f"{left:,} of {many:,} lines of its file, which stand last" if left > 0 else ""
+    return replace(found, flaws=(*of_file, *found.flaws), left_out=left_out)
+
+
+def _lines(file: PieceFile, *, is_beginning: bool = False) -> Document | None:
+    """The lines of a file; of its beginning so many as are held in memory."""
+    is_parted, flaws, objects = file.size > MOST_BYTES and not is_beginning, list[Flaw](), 0
     lines = Lines(file) if is_parted else Lines(file, _KEPT_BYTES)
     raw, last = b"", 0
     for number, (start, raw) in enumerate(file.lines(MOST_VALUE_BYTES), 1):
@@ -303,7 +325,10 @@ def _lines(file: PieceFile) -> Document | None:
         if not plain:
             continue
         objects += max(plain.count(b"{") - _FEW, 1)
-        is_parted = is_parted or objects > MOST_OBJECTS
+        if is_beginning and (start + len(raw) > MOST_BYTES or objects > MOST_LINES):
+            flaws.append(Flaw(number, "it and what stands behind it is left out: it would be held in memory"))
+            break
+        is_parted = is_parted or objects > MOST_LINES
         if len(raw) > MOST_VALUE_BYTES:
             flaw = f"it is longer than {MOST_VALUE_BYTES >> 20} MB"
         elif is_parted and plain[:1] == b"{" and raw.endswith(b"\n"):

@@ -10,7 +10,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
@@ -29,9 +29,11 @@ from agent_tt.model import ErrorInfo, ModelConfig, Run
 from agent_tt.redaction.values import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["beginning_of", "identity_of", "keep_list", "kept_list"]
+__all__ = ["beginning_of", "identity_of", "keep_in", "keep_list", "kept_in", "kept_list"]
+
+Kept = TypeVar("Kept")
 
 LEAST_BYTES: Final = 4 << 20
 """A smaller file is read as fast as its list would be."""
@@ -82,32 +84,37 @@ def identity_of(path: Path) -> str | None:
 
 def kept_list(path: Path, identity: str | None) -> list[Run] | None:
     """The runs of a file in their order; None where they are not known, or not of the file as it is."""
-    if identity is None:
-        return None
-    kept = _place(path)
+    return None if identity is None else kept_in(_place(path), identity, lambda said: [_run(row) for row in said])
+
+
+def keep_list(path: Path, identity: str | None, runs: Sequence[Run]) -> None:
+    """Keep the runs of a file, if nothing is in the way."""
+    rows: Any = [_row(run) for run in runs]
+    if identity is not None and redact(rows) == rows:
+        keep_in(_place(path), identity, rows)
+
+
+def kept_in(kept: Path, identity: str, read: Callable[[Any], Kept]) -> Kept | None:
+    """What was kept of a file; None, and then it is deleted, where it is damaged, or of the file as it was before."""
     try:
         digest, _, body = kept.read_bytes().partition(b"\n")
         if digest.decode() != hashlib.blake2b(body, digest_size=_DIGEST).hexdigest():
             raise ValueError("it is damaged")  # noqa: TRY301  # as what else cannot be read
         found = orjson.loads(body)
         if found["identity"] == identity:
-            return [_run(row) for row in found["runs"]]
+            return read(found["said"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, IndexError, OverflowError):
         pass
     remove_all(kept)
     return None
 
 
-def keep_list(path: Path, identity: str | None, runs: Sequence[Run]) -> None:
-    """Keep the runs of a file, if nothing is in the way."""
-    rows: Any = [_row(run) for run in runs]
-    if identity is None or redact(rows) != rows:
-        return
-    kept = _place(path)
+def keep_in(kept: Path, identity: str, said: Any) -> None:
+    """Keep what is said of a file, if nothing is in the way; no secret may be in it."""
     with suppress(OSError, TypeError, CacheLost):
-        body = orjson.dumps({"identity": identity, "runs": rows})
+        body = orjson.dumps({"identity": identity, "said": said})
         make_folder(kept.parent)
         with alone_in(kept.parent):
             clear_up(kept.parent, kept)

@@ -43,7 +43,7 @@ _TRIED: Final = 50
 
 
 def read_langfuse(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     rows = [line.value for line in document.lines]
     if not rows:
         whole = mapping(document.value)

@@ -42,7 +42,7 @@ _WROTE: Final = "output_tokens", "completion_tokens"
 
 
 def read_langsmith(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     if document.lines:
         listed = [line.value for line in document.lines] if _is_run(document.lines[0].value) else []
     else:

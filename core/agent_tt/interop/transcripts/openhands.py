@@ -41,7 +41,7 @@ _KEPT_APART: Final = "action", "thought", "id", "timestamp", "source", "message"
 
 
 def read_openhands(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     events = dicts(document.value)
     if document.path.name == "0.json" and _are_events([mapping(document.value)]):
         return [_stored(document)]

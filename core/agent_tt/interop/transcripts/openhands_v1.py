@@ -70,7 +70,7 @@ class _Conversation:
 
 
 def read_openhands_v1(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     found = _conversation(document)
     if found is None:
         return None

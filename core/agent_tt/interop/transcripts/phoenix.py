@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.interop.transcripts.otlp import error_of, work_of
+from agent_tt.interop.transcripts.otlp_spans import error_of
+from agent_tt.interop.transcripts.otlp_work import work_of
 from agent_tt.interop.transcripts.spans import Span, tell_trace
 from agent_tt.interop.transcripts.telling import micros
 from agent_tt.providers.loose import dicts, items, mapping, text
@@ -37,7 +38,7 @@ _MOST_DEPTH: Final = 20
 
 
 def read_phoenix(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     if document.lines:
         if not _is_span(document.lines[0].value):
             return None

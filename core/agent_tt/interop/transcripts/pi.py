@@ -64,7 +64,7 @@ class _Entry:
 
 
 def read_pi(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.source.Format`."""
+    """See `agent_tt.interop.transcripts.formats.Format`."""
     if not document.entries:
         return None
     head = document.entries[0].value

@@ -7,7 +7,8 @@ import os
 import weakref
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, overload
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 import orjson
 
@@ -16,7 +17,7 @@ from agent_tt.interop.kept import Kept
 from agent_tt.providers.loose import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from agent_tt.providers.shapes import Json
@@ -35,6 +36,13 @@ _BATCH: Final = 128 << 10
 """Bytes of elements of a list from which on they are a piece."""
 
 _MOST_LEVELS: Final = 8
+_ALIKE: Final = 12
+"""Characters by which an element of a list begins as the one before it does."""
+
+_SPARE: Final = 8 * _WINDOW
+"""Bytes more than those of such elements that may be looked at without finding that they are so."""
+
+_COLUMNS: Final = "starts", "stops", "numbers", "around"
 
 
 def parse_json(text: bytes) -> Json:
@@ -53,7 +61,11 @@ def parse_json(text: bytes) -> Json:
 
 
 class PieceFile:
-    """A file, held open, of which pieces are read. What is written into another file of its name does not matter."""
+    """A file, held open, of which pieces are read. What is written into another file of its name does not matter.
+
+    Attributes:
+        is_itself: whether it is the file of that name, and not another one that is read in its place.
+    """
 
     def __init__(self, path: Path, descriptor: int | None = None) -> None:
         """Open it.
@@ -65,7 +77,7 @@ class PieceFile:
         Raises:
             StoreUnreadable: it cannot be opened.
         """
-        self.path = path
+        self.path, self.is_itself = path, descriptor is None
         try:
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if descriptor is None else descriptor
         except OSError as error:
@@ -144,6 +156,28 @@ class Lines(Sequence[Line]):
         self._numbers.append(number)
         self._around.append(len(self._put_around) - 1)
 
+    @property
+    def file(self) -> PieceFile:
+        """The file that they are of."""
+        return self._file
+
+    def where(self) -> dict[str, Any] | None:
+        """Where they lie, for `lie_at`; None where that is of no use, as their file is gone when it is closed."""
+        if not self._file.is_itself:
+            return None
+        around = [[each.decode("latin-1") for each in pair] for pair in self._put_around]
+        columns = {name: getattr(self, f"_{name}").tolist() for name in _COLUMNS}
+        return {"are_cut": self.are_cut, "put_around": around, **columns}
+
+    @classmethod
+    def lie_at(cls, file: PieceFile, where: Mapping[str, Any]) -> Self:
+        """Those of a file that were cut before, by where they lie."""
+        found = cls(file, are_cut=where["are_cut"])
+        found._put_around = [(one.encode("latin-1"), other.encode("latin-1")) for one, other in where["put_around"]]
+        for name in _COLUMNS:
+            getattr(found, f"_{name}").extend(where[name])
+        return found
+
     def value(self, at: int) -> dict[str, Json]:
         """The object that one of them is; its place counts from 0."""
         return self._values.get(at, lambda: self._parsed(at))[1]
@@ -218,6 +252,7 @@ class _Cutter:
         self._file = file
         self._decoder = json.JSONDecoder(parse_int=len, parse_float=len, strict=False)
         self._text, self._base = "", 0
+        self._spare = _SPARE
         self._look(0)
 
     def descend(self, at: int, around: tuple[bytes, bytes], level: int) -> int:
@@ -305,10 +340,30 @@ class _Cutter:
     def _end(self, at: int) -> int | None:
         """Where the value at a place ends; None where it is large, or no JSON."""
         self._look(at)
+        end = self._end_of_one_alike(at - self._base) if self._spare > 0 else None
+        if end is not None:
+            return end + self._base
         try:
             return self._decoder.raw_decode(self._text, at - self._base)[1] + self._base
         except (ValueError, RecursionError):
             return None
+
+    def _end_of_one_alike(self, at: int) -> int | None:
+        """Where an object ends, before the next that begins as it does, which elements of a list mostly do.
+
+        That it ends there is seen by parsing it, in a fifth of the time that looking for its end takes.
+        """
+        if self._text[at : at + 1] != "{":
+            return None
+        behind = self._text.find(self._text[at : at + _ALIKE], at + 1)
+        end = self._text.rfind("}", at, behind) + 1 if behind > 0 else 0
+        if end and self._text[end:behind].strip(" \t\r\n") == ",":
+            with suppress(orjson.JSONDecodeError):
+                orjson.loads(self._text[at:end])
+                self._spare += end - at
+                return end
+        self._spare -= (behind if behind > 0 else len(self._text)) - at
+        return None
 
     def _look(self, at: int) -> None:
         """Have the window reach from a place so far as the largest value of a piece does."""

@@ -1,4 +1,4 @@
-"""Traces and logs of OpenTelemetry as protocol buffers, in the shape that they have as JSON.
+"""Traces and logs of OpenTelemetry as protocol buffers, in the shape that they have as JSON, but for attributes.
 
 | file | is |
 |---|---|
@@ -21,7 +21,9 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from agent_tt.interop.transcripts.any_value import plain
 from agent_tt.interop.transcripts.pieces import Lines
+from agent_tt.providers.loose import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.transcripts.pieces import PieceFile
     from agent_tt.providers.shapes import Json
 
-__all__ = ["could_be_protobuf", "cut_protobuf"]
+__all__ = ["SpanPieces", "could_be_protobuf", "cut_protobuf"]
 
 _VARINT: Final = 0
 _FIXED64: Final = 1
@@ -101,8 +103,11 @@ _ANY.update(
         _sized(7): ("bytesValue", _base64, False),
     }
 )
-_RESOURCE: Final[_Fields] = {_sized(1): ("attributes", _PAIR, True)}
-_EVENT: Final[_Fields] = {_sized(2): ("name", _name, False), _sized(3): ("attributes", _PAIR, True)}
+_SAID: Final[_Fields] = {**_PAIR}
+"""Attributes, which are read as what they say by name: in the shape of JSON they would be most of a span."""
+
+_RESOURCE: Final[_Fields] = {_sized(1): ("attributes", _SAID, True)}
+_EVENT: Final[_Fields] = {_sized(2): ("name", _name, False), _sized(3): ("attributes", _SAID, True)}
 _STATUS: Final[_Fields] = {_sized(2): ("message", _text, False), 3 << 3 | _VARINT: ("code", int, False)}
 _SPAN: Final[_Fields] = {
     _sized(1): ("traceId", _id, False),
@@ -111,7 +116,7 @@ _SPAN: Final[_Fields] = {
     _sized(5): ("name", _name, False),
     7 << 3 | _FIXED64: ("startTimeUnixNano", int, False),
     8 << 3 | _FIXED64: ("endTimeUnixNano", int, False),
-    _sized(9): ("attributes", _PAIR, True),
+    _sized(9): ("attributes", _SAID, True),
     _sized(11): ("events", _EVENT, True),
     _sized(15): ("status", _STATUS, False),
 }
@@ -122,7 +127,7 @@ _RECORD: Final[_Fields] = {
     1 << 3 | _FIXED64: ("timeUnixNano", int, False),
     11 << 3 | _FIXED64: ("observedTimeUnixNano", int, False),
     _sized(5): ("body", _ANY, False),
-    _sized(6): ("attributes", _PAIR, True),
+    _sized(6): ("attributes", _SAID, True),
     _sized(9): ("traceId", _id, False),
     _sized(10): ("spanId", _id, False),
     _sized(12): ("eventName", _text, False),
@@ -137,6 +142,7 @@ those of them that no measurement has, whose fields have the same numbers."""
 _INNER: Final = _sized(2)
 """The tag of the scopes of a resource, and of what is told in a scope."""
 
+_EMPTY_TEXT: Final = b"\x0a\x00"
 _LEAST_PAIR: Final = 6
 """Bytes of an attribute with a text: tags and sizes of its key, its value and the text in that."""
 
@@ -196,7 +202,7 @@ def _framed(head: bytes, at: int, *, is_collectors: bool) -> tuple[int, int]:
     return at + length, at + length + size
 
 
-class _Pieces(Lines):
+class SpanPieces(Lines):
     """Around each piece stand the bytes of its resource, and the number of its kind."""
 
     is_json: ClassVar[bool] = False
@@ -236,7 +242,7 @@ class _Cutter:
     """
 
     def __init__(self, file: PieceFile) -> None:
-        self.pieces = _Pieces(file)
+        self.pieces = SpanPieces(file)
         self.at, self.unknown, self.damaged = 0, 0, 0
         self._file = file
         self._abouts: dict[bytes, bytes] = {}
@@ -364,10 +370,10 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
         tag, at = (body[at], at + 1) if body[at] < _MORE else _varint(body, at)
         kind, value = tag & 7, 0
         if kind == _SIZED:
-            size, at = (body[at], at + 1) if body[at] < _MORE else _varint(body, at)
+            size, at = (body[at], at + 1) if body[at] < _MORE else _size(body, at)
             stop = at + size
         elif kind == _VARINT:
-            value, stop = _varint(body, at)
+            value, stop = (body[at], at + 1) if body[at] < _MORE else _varint(body, at)
         elif kind in (_FIXED64, _FIXED32):
             stop = at + (8 if kind == _FIXED64 else 4)
             value = int.from_bytes(body[at:stop], "little")
@@ -378,34 +384,60 @@ def _message(body: bytes, at: int, end: int, fields: _Fields, depth: int = 0) ->
         known = fields.get(tag)
         if known is not None:
             name, made, is_many = known
-            if made is _PAIR:
-                read = _text_pair(body, at, stop) or _message(body, at, stop, made, depth + 1)
-            elif isinstance(made, dict):
+            if made is _SAID:
+                at = _pairs(body, at, stop, end, tag, found.setdefault(name, {}), depth + 1)
+                continue
+            if made.__class__ is dict:
                 read = _message(body, at, stop, made, depth + 1)
             else:
                 read = made(body[at:stop] if kind == _SIZED else value)
-            if is_many:
-                found.setdefault(name, []).append(read)
-            else:
+            if not is_many:
                 found[name] = read
+            elif name in found:
+                found[name].append(read)
+            else:
+                found[name] = [read]
         at = stop
     return found
 
 
-def _text_pair(body: bytes, at: int, end: int) -> dict[str, Json] | None:
-    """An attribute whose value is a text, as nearly all are; None of what is another one, or no attribute."""
-    if end - at < _LEAST_PAIR or body[at] != _FIRST or body[at + 1] >= _MORE:
-        return None
-    behind = at + 2 + body[at + 1]
-    if behind + 4 > end or body[behind] != _INNER:
-        return None
-    size, start = (body[behind + 1], behind + 2) if body[behind + 1] < _MORE else _varint(body, behind + 1)
-    if start + size != end or size < 2 or body[start] != _FIRST:
-        return None
-    size, start = (body[start + 1], start + 2) if body[start + 1] < _MORE else _varint(body, start + 1)
-    if start + size != end:
-        return None
-    return {"key": _key(body[at + 2 : behind]), "value": {"stringValue": body[start:end].decode("utf-8", "replace")}}
+def _pairs(body: bytes, at: int, stop: int, end: int, tag: int, into: dict[str, Json], depth: int) -> int:
+    """Read an attribute, and those that follow it, into what they say by name; give where they end.
+
+    Nearly all are texts: those are read in place, and what is another one, or no attribute, as any message is.
+    """
+    while True:
+        is_text = False
+        if stop - at >= _LEAST_PAIR and body[at] == _FIRST and (long := body[at + 1]) < _MORE:
+            behind = at + 2 + long
+            if behind + 4 <= stop and body[behind] == _INNER:
+                size, start = body[behind + 1], behind + 2
+                if size >= _MORE:
+                    size, start = _size(body, behind + 1)
+                if start + size == stop and size >= len(_EMPTY_TEXT) and body[start] == _FIRST:
+                    size, start = body[start + 1], start + 2
+                    if size >= _MORE:
+                        size, start = _size(body, start - 1)
+                    if start + size == stop:
+                        into[_key(body[at + 2 : behind])] = body[start:stop].decode("utf-8", "replace")
+                        is_text = True
+        if not is_text:
+            pair = _message(body, at, stop, _PAIR, depth)
+            into[text(pair.get("key"))] = plain(pair.get("value"))
+        if stop >= end or body[stop] != tag:
+            return stop
+        size, at = body[stop + 1], stop + 2
+        if size >= _MORE:
+            size, at = _size(body, at - 1)
+        stop = at + size
+        if stop > end:
+            raise _Broken("a field is longer than what it stands in")
+
+
+def _size(body: bytes, at: int) -> tuple[int, int]:
+    """A number of more than seven bits, mostly of fourteen; and where it ends."""
+    more = body[at + 1]
+    return (body[at] & ~_MORE | more << 7, at + 2) if more < _MORE else _varint(body, at)
 
 
 @lru_cache(1024)

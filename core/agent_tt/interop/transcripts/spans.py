@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.interop.transcripts.around import AgentWork, Around
 from agent_tt.interop.transcripts.telling import Teller, answer, results_in, wire
 from agent_tt.model.facts import RunFacts
 from agent_tt.providers.loose import parse
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Json, ModelAnswer
 
 __all__ = [
-    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "facts_of_trace", "parsed",
-    "parsed_number", "short_facts", "tell_trace",
+    "AgentWork", "Compaction", "ModelWork", "Remark", "Span", "ToolWork", "TraceTelling", "facts_of_trace", "first_of",
+    "parsed", "parsed_number", "short_facts", "tell_trace",
 ]  # fmt: skip
 
 _SHORT: Final = 200
@@ -63,18 +64,6 @@ class ToolWork:
     asked_as: str = ""
     turn: dict[str, Json] | None = None
     is_over: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class AgentWork:
-    """An agent of that name was at work.
-
-    Attributes:
-        is_apart: whether its conversation is none of the main one, although no other agent is around it.
-    """
-
-    name: str
-    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +117,23 @@ class Span:
     events: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
     does: Work | None = None
 
+    @property
+    def agent(self) -> AgentWork | None:
+        """The agent that it is."""
+        return self.does if isinstance(self.does, AgentWork) else None
+
     def first(self, keys: Sequence[str]) -> Json:
         """What the first of some attributes says that is there."""
-        for key in keys:
-            if key in self.says and self.says[key] not in (None, ""):
-                return self.says[key]
-        return None
+        return first_of(self.says, keys)
+
+
+def first_of(says: Mapping[str, Json], keys: Sequence[str]) -> Json:
+    """What the first of some attributes says that is there."""
+    for key in keys:
+        value = says.get(key)
+        if value not in (None, ""):
+            return value
+    return None
 
 
 def tell_trace(trace: str, spans: Mapping[str, Span], system: str, title: str = "") -> Transcript:
@@ -201,7 +201,7 @@ class TraceTelling:
     def __init__(self, run_id: str, spans: Mapping[str, Span], system: str) -> None:
         self.teller = Teller(run_id, system)
         self.model = ""
-        self._spans = spans
+        self._around = Around(spans)
         self._waiting: dict[str, list[tuple[ToldStep, ToldCall]]] = {}
         self._began_in: dict[str, ToldStep | None] = {}
         self._shown: dict[str, tuple[Sequence[dict[str, Json]], list[Wire]]] = {}
@@ -226,22 +226,13 @@ class TraceTelling:
 
     def _lane(self, span: Span) -> Lane:
         """The lane of the agent around a span, where that agent is inside another one."""
-        agents: list[AgentWork] = []
-        seen: set[str] = {span.id}
-        above = self._spans.get(span.parent)
-        while above is not None and above.id not in seen:
-            seen.add(above.id)
-            if isinstance(above.does, AgentWork):
-                agents.append(above.does)
-            above = self._spans.get(above.parent)
-        name = agents[0].name if agents else ""
-        is_apart = any(agent.is_apart for agent in agents)
-        if not is_apart and (len(agents) < 2 or name == agents[-1].name):
-            self.teller.main.agent = name or None
+        around = self._around.of(span.parent)
+        if not around.is_lane:
+            self.teller.main.agent = around.name or None
             return self.teller.main
-        if name not in self._began_in:
-            self._began_in[name] = self.teller.steps[-1] if self.teller.steps else None
-        return self.teller.lane(name, agent=name, parent=self._began_in[name])
+        if around.name not in self._began_in:
+            self._began_in[around.name] = self.teller.steps[-1] if self.teller.steps else None
+        return self.teller.lane(around.name, agent=around.name, parent=self._began_in[around.name])
 
     def _model(self, span: Span, work: ModelWork, lane: Lane) -> None:
         self.model = work.answer.model or self.model

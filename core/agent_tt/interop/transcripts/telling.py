@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.providers.shapes import Json, Message
 
-__all__ = ["LONGEST_DECISION", "Lane", "Teller", "answer", "micros", "results_in", "strongest", "tool_error", "wire"]
+__all__ = [
+    "LONGEST_DECISION", "Lane", "Teller", "answer", "decision_of", "micros", "name_of_turn", "results_in", "strongest",
+    "tool_error", "wire",
+]  # fmt: skip
 
 LONGEST_DECISION: Final = 200
 """Characters of what was said that stand for a step in a line."""
@@ -232,13 +235,15 @@ class Lane:
         self, said: Sequence[Message], answer: ModelAnswer, at_us: int | None = None, began_us: int | None = None
     ) -> ToldStep:
         """Begin the step that an answer of a model is, with what it cost; its calls are still to be added."""
-        step = self.step(_name_of([call.name for message in said for call in message.calls]), at_us, began_us=began_us)
+        step = self.step(
+            name_of_turn([call.name for message in said for call in message.calls]), at_us, began_us=began_us
+        )
         if answer.error:
             step.status, step.error = "error", ErrorInfo("model:Error", answer.error)
         tokens, cost = answer.tokens, answer.cost_usd
         unpriced = None if cost is not None or tokens.input is None else 1
         step.usage = Usage(tokens.input, tokens.output, cost, unpriced)
-        step.decision = _decision(said)
+        step.decision = decision_of(said)
         return step
 
     def begin_anew(self, name: str, messages: Sequence[Wire], at_us: int | None = None) -> ToldStep:
@@ -334,15 +339,18 @@ def _asked_as(call_id: str) -> dict[str, Wire]:
     return dict(CallFacts.answers.entry(call_id)) if call_id else {}
 
 
-def _name_of(tools: Sequence[str]) -> str:
+def name_of_turn(tools: Sequence[str]) -> str:
     """A step's name: the tools that it asked for, `Glob ×2, TodoWrite`; `answer` where it asked for none."""
+    if len(tools) == 1:
+        return tools[0] or "answer"
     counted = {name: tools.count(name) for name in dict.fromkeys(tools)}
     named = [name if count == 1 else f"{name} ×{count}" for name, count in counted.items()]
     more = [f"and {len(named) - _MOST_NAMES} more"] if len(named) > _MOST_NAMES else []
     return ", ".join(named[:_MOST_NAMES] + more) or "answer"
 
 
-def _decision(messages: Sequence[Message]) -> str | None:
+def decision_of(messages: Sequence[Message]) -> str | None:
+    """What stands for a step in a line: what was said, else the tools that were asked for, else what was thought."""
     words = " ".join(" ".join(message.text[:LONGEST_DECISION].split()) for message in messages).strip()
     if not words:
         words = ", ".join(call.name for message in messages for call in message.calls)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.interop.transcripts.found_steps import FoundSteps
     from agent_tt.model import CallKind, CallStatus, ErrorInfo, RunStatus, StepStatus
 
 __all__ = ["Promise", "Talk", "ToldCall", "ToldStep", "Transcript"]
@@ -101,7 +102,7 @@ class Transcript:
         began_us: when it began, where the file says that apart from its steps; microseconds since 1970.
         usage: of the whole, where the file says it beside, or in place of, that of single answers.
         flaws: what of the file could not be read, in words, with the number of the step before it.
-        later: where `steps` holds no values: the same with them, each told when it is asked for.
+        rows: where `steps` tells each when it is asked for: what a list shows of them.
     """
 
     id: str
@@ -116,7 +117,7 @@ class Transcript:
     fork: tuple[str, int] | None = None
     metadata: dict[str, Wire] = field(default_factory=dict)
     flaws: list[tuple[int, str]] = field(default_factory=list)
-    later: Sequence[ToldStep] | None = None
+    rows: FoundSteps | None = None
 
 
 @dataclass(frozen=True, slots=True)

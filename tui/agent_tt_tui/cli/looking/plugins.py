@@ -55,7 +55,7 @@ def _looked_at() -> list[tuple[Plugin, str]]:
     from agent_tt.exporting.formats import EXPORTS
     from agent_tt.forking.entry.executors import EXECUTORS
     from agent_tt.frameworks.adapters import ADAPTERS
-    from agent_tt.interop.transcripts.source import FORMATS
+    from agent_tt.interop.transcripts.formats import FORMATS
     from agent_tt.providers.reading import PROVIDERS
     from agent_tt.sources import SOURCES
 
