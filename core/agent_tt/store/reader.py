@@ -201,6 +201,20 @@ class StoreReader(RunSource):
         position = self.lineage.position(self.lineage.number(run_id), step)
         return load(self.log, position.track, position.seq).value
 
+    def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
+        """Read two states to compare them; the items of lists that only grew are the same objects in both.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: one cannot be rebuilt at all.
+        """
+        run = self.lineage.number(run_id)
+        first, second = self.lineage.position(run, one), self.lineage.position(run, other)
+        return (
+            load(self.log, first.track, first.seq, shared=True).value,
+            load(self.log, second.track, second.seq, shared=True).value,
+        )
+
     def cursor(self, run_id: str, step: int) -> StateCursor:
         """Make a cursor that stands at `step`.
 
