@@ -23,7 +23,7 @@ from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
 from agent_tt.history.log.grown_lists import as_path, collect
-from agent_tt.history.payloads.parts import BlobParts
+from agent_tt.history.payloads.parts import BlobParts, copied
 from agent_tt.history.payloads.payload import blob_value, bounded, pack, place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key
 
@@ -165,7 +165,7 @@ def check(log: StateLog, keyframe: StoredKeyframe, known: tuple[Wire] | None, bi
 
 
 def fill(
-    log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, *, shared: bool = False
+    log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, shared: set[Path] | None = None
 ) -> tuple[Wire, bool]:
     """The state that a keyframe holds, and whether all of it could be read (placeholders stand for lost list elements).
 
@@ -173,13 +173,14 @@ def fill(
         log: the log.
         segments: where the checkpoints up to it lie.
         keyframe: the keyframe.
-        shared: whether the items of its append-only lists may be those of other states too, which nobody changes.
+        shared: receives the append-only lists whose items are those of other states too, and are not to be changed;
+            None where all of it is to be the caller's own.
 
     Raises:
         Damaged: anything in it cannot be read; then an older keyframe should be tried.
     """
     what = keyframe.what
-    state, refs = _payload(log, keyframe)
+    state, refs = _kept_payload(log, keyframe)
     births: dict[Path, int] = {}
     parts = BlobParts(log.blobs, log.parts)
     for ref in refs:
@@ -190,10 +191,22 @@ def fill(
             state = place_part(state, at, _part(parts.value, kind, named, what))
     if not births:
         return state, True
-    lists, whole = collect(log, segments[: keyframe.segment + 1], keyframe.seq, births, shared=shared)
+    lists, whole = collect(log, segments[: keyframe.segment + 1], keyframe.seq, births, shared=shared is not None)
+    if shared is not None:
+        shared.update(lists)
     for path, items in lists.items():
         state = place_part(state, [*path], items)
     return state, whole
+
+
+def _kept_payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
+    """What `_payload` gives, from what was read lately where that is the same; the skeleton is the caller's own."""
+    key = ("keyframe", keyframe.track, keyframe.seq)
+    known: tuple[bytes, Wire, list[Wire]] | None = log.parts.get(key)
+    if known is None or not keyframe.proven or known[0] != keyframe.frame:
+        known = (keyframe.frame, *_payload(log, keyframe))
+        log.parts.put(key, known, keyframe.size + len(keyframe.frame))
+    return copied(known[1]), known[2]
 
 
 def _payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:

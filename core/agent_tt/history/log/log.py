@@ -7,7 +7,8 @@ against the parent's checkpoint of that number. Reading therefore walks *segment
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
 from agent_tt.history.log.pages import PAGE, PageCache
@@ -31,6 +32,10 @@ Wanted: TypeAlias = "Callable[[Op], bool]"
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _MOST_ANCESTORS: Final = 1024
+_TEXTS: Final = frozenset({str})
+_LISTS: Final = frozenset({list})
+_CODE: Final = itemgetter(0)
+_PATH: Final = itemgetter(1)
 _FEW: Final = 256
 """Operations that can do no harm, whatever they are."""
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
@@ -75,8 +80,7 @@ class LogRow:
         return _what(self.track, self.seq)
 
 
-@dataclass(frozen=True, slots=True)
-class RowOps:
+class RowOps(NamedTuple):
     """The operations of one row.
 
     Attributes:
@@ -321,7 +325,7 @@ def _checked(payload: Wire, what: str) -> list[Op]:
     """A payload as operations: lists that begin with a word and a path. Written for speed: it sees every row."""
     try:
         ops = cast("list[Op]", payload)
-        if {type(op[0]) for op in ops} <= {str} and {type(op[1]) for op in ops} <= {list}:
+        if _TEXTS.issuperset(map(type, map(_CODE, ops))) and _LISTS.issuperset(map(type, map(_PATH, ops))):
             if len(ops) > _FEW and _copied_text(ops) > MOST_PLAIN:
                 raise _malformed(what)
             return ops

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import Damaged
-from agent_tt.history.changes.ops import apply, op_path
+from agent_tt.history.changes.ops import apply
 from agent_tt.history.log import keyframes
 from agent_tt.history.payloads.damage import apply_around
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.log.log import RowOps, Segment, StateLog
 
 __all__ = ["RollingState", "load"]
@@ -66,9 +66,10 @@ def load(log: StateLog, track: int, seq: int, *, shared: bool = False) -> Rollin
 def _load(log: StateLog, segments: Sequence[Segment], *, shared: bool) -> RollingState:
     keyframe = keyframes.newest(log, segments)
     state = RollingState()
+    lists: set[Path] = set()
     while keyframe is not None:
         try:
-            value, whole = keyframes.fill(log, segments, keyframe, shared=shared)
+            value, whole = keyframes.fill(log, segments, keyframe, lists if shared else None)
             state = RollingState(value, whole=whole)
             break
         except Damaged:  # costs time, not data: an older one, or the rows alone, give the same state
@@ -81,7 +82,7 @@ def _load(log: StateLog, segments: Sequence[Segment], *, shared: bool) -> Rollin
             if position == keyframe.segment:
                 first = keyframe.seq + 1
         for row in log.near(segment.track, first, segment.last):
-            if shared and any(op[0] == "m" or int in map(type, op_path(op)) for op in row.ops):
+            if lists and any(op[0] == "m" or int in map(type, op[1]) for op in row.ops):  # type: ignore[arg-type]
                 return _load(log, segments, shared=False)  # it reaches into what may be a part of other states
             state.apply(row)
     return state
