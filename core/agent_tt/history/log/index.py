@@ -17,6 +17,7 @@ from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import touches, trace
 from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
+from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import LogTransaction, TouchKind
 
 __all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks", "TrackMarks"]
-
-BLOCK: Final = 64
-"""Checkpoints in one row of the index."""
 
 _TOUCHED: Final = "touched"
 _STRUCT: Final = "struct"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
-from agent_tt.history.log.grown_lists import as_path, collect
+from agent_tt.history.log.grown_lists import as_path, collect, find_item
 from agent_tt.history.payloads.parts import BlobParts, copied
 from agent_tt.history.payloads.payload import blob_value, bounded, pack, place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.history.log.log import Segment, StateLog
     from agent_tt.history.rows import LogTransaction, Row
 
-__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "within", "write"]
+__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "value_in", "within", "write"]
 
 GetPart: TypeAlias = "Callable[[Wire], tuple[Wire, bool]]"
 """Gives the value that a reference names, and whether it could be read."""
@@ -180,7 +180,8 @@ def fill(
         Damaged: anything in it cannot be read; then an older keyframe should be tried.
     """
     what = keyframe.what
-    state, refs = _kept_payload(log, keyframe)
+    skeleton, refs = _kept_payload(log, keyframe)
+    state = copied(skeleton)
     births: dict[Path, int] = {}
     parts = BlobParts(log.blobs, log.parts)
     for ref in refs:
@@ -199,14 +200,42 @@ def fill(
     return state, whole
 
 
+def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, path: Path) -> Wire:
+    """The value at a place of the state that a keyframe holds, which nobody may change.
+
+    Args:
+        log: the log.
+        segments: where the checkpoints up to it lie.
+        keyframe: the keyframe.
+        path: the place, in wire coordinates.
+
+    Raises:
+        PathNotFound: there is nothing.
+        Damaged: what it lies in cannot be read.
+    """
+    skeleton, refs = _kept_payload(log, keyframe)
+    parts = BlobParts(log.blobs, log.parts)
+    for ref in refs:
+        at, kind, named = _reference(ref, keyframe.what)
+        place = as_path(at)
+        if place != path[: len(place)]:
+            continue
+        rest = path[len(place) :]
+        if kind == "a" and type(named) is int and rest and type(rest[0]) is int:
+            item = find_item(log, segments, keyframe.seq, place, named, rest[0])
+            return get(item, rest[1:])
+        return get(_part(parts.value, kind, named, keyframe.what), rest)
+    return get(skeleton, path)
+
+
 def _kept_payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
-    """What `_payload` gives, from what was read lately where that is the same; the skeleton is the caller's own."""
+    """What `_payload` gives, from what was read lately where that is the same; nobody may change it."""
     key = ("keyframe", keyframe.track, keyframe.seq)
     known: tuple[bytes, Wire, list[Wire]] | None = log.parts.get(key)
     if known is None or not keyframe.proven or known[0] != keyframe.frame:
         known = (keyframe.frame, *_payload(log, keyframe))
         log.parts.put(key, known, keyframe.size + len(keyframe.frame))
-    return copied(known[1]), known[2]
+    return known[1], known[2]
 
 
 def _payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
