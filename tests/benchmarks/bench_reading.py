@@ -110,7 +110,7 @@ class Workload:
         steps: how many there are beside the input.
         whole: whether the peer keeps all of them.
         scalars: places of scalars in the state of a step.
-        written: the place of a value of the state of a step that was written long before.
+        written: a place in the last state, of a value that was written in the first half of the run.
     """
 
     states: Callable[[int], Iterator[dict[str, Any]]]
@@ -128,9 +128,7 @@ def _in_chat(step: int, drawn: random.Random) -> tuple[str | int, ...]:
 WORKLOADS: Final = {
     "chat 1,000": Workload(chat, 1_000, True, _in_chat, lambda step, drawn: ("messages", drawn.randrange(step), "id")),
     "chat 5,000": Workload(chat, 5_000, False, _in_chat),
-    "keys": Workload(
-        keys, 500, True, lambda _, drawn: (f"part_{drawn.randrange(50)}", f"key_{drawn.randrange(100)}")
-    ),
+    "keys": Workload(keys, 500, True, lambda _, drawn: (f"part_{drawn.randrange(50)}", f"key_{drawn.randrange(100)}")),
     "documents": Workload(
         documents,
         300,
@@ -309,7 +307,7 @@ def one_round(pair: Pair, number: int, figures: dict[str, tuple[list[float], lis
         [lambda a=a, b=b: compare_states(pair.peer_state(a), pair.peer_state(b)) for a, b in far],  # type: ignore[arg-type]
     )
     if work.written is not None:
-        old = [(s, work.written(s, drawn)) for s in steps]
+        old = [(work.steps, work.written(work.steps, drawn)) for _ in steps]
         assert store.last_write(run, *old[0]) is not None
         both(
             WRITE,

@@ -124,4 +124,3 @@ class BlobParts:
         self._left -= size
         if self._left < 0:
             raise too_much()
-
