@@ -92,7 +92,8 @@ class Thread:
         if version == self._version:
             return
         numbers = self._store.thread_runs(self.run_id, self.id)
-        if not self._runs.keys() <= set(numbers):
+        if not self._runs.keys() <= set(numbers):  # somebody deleted or pruned the thread, which may begin anew
+            self._store.forget_runs((run.id for run in self._runs.values()), self._runs)
             self._forget()
         self._facts.clear()
         self._stored.clear()

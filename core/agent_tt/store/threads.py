@@ -332,10 +332,15 @@ class ThreadStore(SqliteStore):
             for run_id in run_ids:
                 numbers = self.run_numbers(run_id)
                 names = self.run_ids(numbers)
-                for number in numbers:
-                    self._heart.remove(number)
                 deleting.delete_rows(tx, numbers)
-                self.lineage.forget(names.values(), numbers)
+                self.forget_runs(names.values(), numbers)
+
+    def forget_runs(self, run_ids: Iterable[str], numbers: Iterable[int]) -> None:
+        """Forget what is remembered of runs that are gone, or may be: an id may be that of another row by now."""
+        numbers = [*numbers]
+        for number in numbers:
+            self._heart.remove(number)
+        self.lineage.forget(run_ids, numbers)
 
     def give_back_room(self) -> None:
         """Give back the room of what nobody needs any more."""
