@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import orjson
 
@@ -417,8 +417,10 @@ class Thread:
         """The first run of the thread, made where it is missing."""
         if self._runs:
             return min(self._runs)
-        self._store.begin_run(self._new_run(), {}, run_id=self.run_id, beats=False)
-        return self._begun(self.run_id)
+        writer = self._store.begin_run(self._new_run(), {}, run_id=self.run_id, beats=False)
+        number = self._begun(self.run_id)
+        self._runs[number].writer = cast("ThreadWriter", writer)  # which knows its end: nothing has to be read again
+        return number
 
     def _begun(self, run_id: str) -> int:
         number = self._store.lineage.number(run_id)
