@@ -1,4 +1,4 @@
-"""Reading a run beside langgraph-checkpoint-sqlite on the same states, in the same run: ratios and what they must reach.
+"""Reading a run beside langgraph-checkpoint-sqlite on the same states, in one run: ratios and what they must reach.
 
     python tests/benchmarks/bench_reading.py [--rounds 5] [--only chat] [--json FILE] [--keep FOLDER]
 

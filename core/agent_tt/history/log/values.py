@@ -29,7 +29,7 @@ __all__ = ["value_at"]
 _CONTAINERS: Final = (dict, list)
 
 
-class _Unknown(Exception):  # noqa: N818  # never leaves this module
+class _Unknown(Exception):  # never leaves this module
     """The rows do not tell: the state has to be loaded."""
 
 

@@ -143,9 +143,7 @@ class ThreadRows:
     writes: Mapping[CheckpointKey, tuple[WriteRow, ...]]
 
 
-def threads_of(
-    checkpoints: Iterable[Sequence[object]], writes: Iterable[tuple[object, ...]]
-) -> dict[str, ThreadRows]:
+def threads_of(checkpoints: Iterable[Sequence[object]], writes: Iterable[tuple[object, ...]]) -> dict[str, ThreadRows]:
     """The threads of rows as a database gives them.
 
     Args:

@@ -90,7 +90,9 @@ class SqliteDatabase(Database):
         size, before = self.size(), self.fingerprint()
         kept = kept_rows(self.path, size, before)
         if kept is not None:
-            threads = self._file.read(lambda connection: read_threads(connection, self._tables, known=kept), refresh=True)
+            threads = self._file.read(
+                lambda connection: read_threads(connection, self._tables, known=kept), refresh=True
+            )
             if self.fingerprint() == before:
                 return threads
         read: list[Sequence[object]] = []
