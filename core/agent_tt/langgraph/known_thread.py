@@ -66,7 +66,8 @@ class KnownThread:
         if version == self._version:
             return
         numbers = self.runs.stored()
-        if not set(self.runs) <= set(numbers):
+        if not set(self.runs) <= set(numbers):  # somebody deleted or pruned the thread, which may begin anew
+            self._store.forget_runs((run.id for run in self.runs.values()), self.runs)
             self._forget()
         self._facts.clear()
         self._stored.clear()

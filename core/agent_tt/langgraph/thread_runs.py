@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agent_tt.interop.threads.entries import Chain
 from agent_tt.model import NewRun
@@ -71,8 +71,10 @@ class ThreadRuns:
         """Give the first one, which is begun where it is missing."""
         if self._known:
             return min(self._known)
-        self._store.begin_run(self._new(), {}, run_id=self.first_id, beats=False)
-        return self._begun(self.first_id)
+        writer = self._store.begin_run(self._new(), {}, run_id=self.first_id, beats=False)
+        number = self._begun(self.first_id)
+        self._known[number].writer = cast("ThreadWriter", writer)  # which knows its end: nothing has to be read again
+        return number
 
     def latest(self) -> int:
         """Give the one that was begun last; the first is begun where there is none."""

@@ -114,6 +114,10 @@ class Reading(RunSource):
         """Read one value of a state."""
         return self.reader.value(run_id, step, path)
 
+    def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
+        """Read two states to compare them."""
+        return self.reader.states(run_id, one, other)
+
     def cursor(self, run_id: str, step: int) -> Cursor:
         """Make a cursor that stands at `step`."""
         return self.reader.cursor(run_id, step)

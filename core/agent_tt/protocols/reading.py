@@ -264,6 +264,15 @@ class RunSource(ABC):
         """
         return get(self.state(run_id, step), path)
 
+    def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
+        """Read two states to compare them: what they have in common may be the same objects. They must not be changed.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: one cannot be rebuilt at all.
+        """
+        return self.state(run_id, one), self.state(run_id, other)
+
     def cursor(self, run_id: str, step: int) -> Cursor:
         """Make a cursor that stands at `step`. One cursor belongs to one thread at a time."""
         return derived.StateCursor(lambda at: self.state(run_id, at), step, lasts=True)

@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -88,7 +89,7 @@ def current_owner() -> Owner:
     if _MOMENT.owner is not None:
         return _MOMENT.owner
     pid = os.getpid()
-    return Owner(_host(), _boot(), pid, _start_of(pid) or 0)
+    return Owner(_host(), _boot(), pid, _own_start(pid) or 0)
 
 
 def is_alive(owner: Owner | None, beat_us: int | None) -> bool:
@@ -116,11 +117,18 @@ def _host() -> str:
     return f"{platform.node()}/{namespace}"
 
 
+@lru_cache(maxsize=1)
 def _boot() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
+
+
+@lru_cache(maxsize=1)
+def _own_start(pid: int) -> int | None:
+    """What `_start_of` says of this process itself, which is the same for as long as it runs."""
+    return _start_of(pid)
 
 
 def _start_of(pid: int) -> int | None:

@@ -10,6 +10,7 @@ from agent_tt.history.log.cursor import TrackCursor
 from agent_tt.history.log.index import PathIndex
 from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
+from agent_tt.history.log.values import value_at
 from agent_tt.model import Problem
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
@@ -200,6 +201,31 @@ class StoreReader(RunSource):
         """
         position = self.lineage.position(self.lineage.number(run_id), step)
         return load(self.log, position.track, position.seq).value
+
+    def value(self, run_id: str, step: int, path: Path) -> Wire:
+        """Read one value of a state; of a scalar only the rows that wrote it are read.
+
+        Raises:
+            StepNotFound: no such step.
+            PathNotFound: the state has nothing there.
+            Damaged: the state cannot be rebuilt at all.
+        """
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        return value_at(self.log, position.track, position.seq, path)
+
+    def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
+        """Read two states to compare them; the items of lists that only grew are the same objects in both.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: one cannot be rebuilt at all.
+        """
+        run = self.lineage.number(run_id)
+        first, second = self.lineage.position(run, one), self.lineage.position(run, other)
+        return (
+            load(self.log, first.track, first.seq, shared=True).value,
+            load(self.log, second.track, second.seq, shared=True).value,
+        )
 
     def cursor(self, run_id: str, step: int) -> StateCursor:
         """Make a cursor that stands at `step`.

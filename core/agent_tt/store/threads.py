@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.change_detector import Admit
     from agent_tt.model import Call, ErrorInfo, NewRun, RunStatus, StepStatus
-    from agent_tt.store.file.connection import Durability
+    from agent_tt.store.file.connection import Database, Durability
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import SqlValue
 
@@ -207,6 +207,11 @@ class ThreadStore(SqliteStore):
 
     _writer_class = ThreadWriter
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._named_in: Transaction | None = None
+        self._names: dict[str, str] = {}
+
     def run_numbers(self, run_id: str) -> list[int]:
         """The row numbers of a run and of all that descend from it, in the order in which they were made."""
         rows = self.database.query("SELECT run FROM runs WHERE id = ?", (run_id,))
@@ -307,12 +312,22 @@ class ThreadStore(SqliteStore):
                 "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
                 (parent, position.track),
             )
-            named = name or ids.fork_name(tx, parent_name)
+            named = name or self._next_name(tx, parent_name)
             run, fork_id = self._insert_run(
                 tx, new, named, parent=parent, fork_step=step, run_id=branch_id, facts=facts
             )
             fork_track(tx, self.log, run, track, parent=position.track, seq=position.seq)
         return fork_id
+
+    def _next_name(self, tx: Transaction, parent_name: str) -> str:
+        """The next free `PARENT/fork-N`; within one transaction the names that there are are looked through once."""
+        if tx is not self._named_in:
+            self._named_in = tx
+            self._names.clear()
+        last = self._names.get(parent_name)
+        named = ids.fork_name(tx, parent_name) if last is None else ids.name_after(last)
+        self._names[parent_name] = named
+        return named
 
     def set_thread_facts(self, run_id: str, facts: Mapping[str, Wire], remove: Iterable[str] = ()) -> None:
         """Merge into the metadata of a run, as it is given, and take facts away."""
@@ -332,10 +347,15 @@ class ThreadStore(SqliteStore):
             for run_id in run_ids:
                 numbers = self.run_numbers(run_id)
                 names = self.run_ids(numbers)
-                for number in numbers:
-                    self._heart.remove(number)
                 deleting.delete_rows(tx, numbers)
-                self.lineage.forget(names.values(), numbers)
+                self.forget_runs(names.values(), numbers)
+
+    def forget_runs(self, run_ids: Iterable[str], numbers: Iterable[int]) -> None:
+        """Forget what is remembered of runs that are gone, or may be: an id may be that of another row by now."""
+        numbers = [*numbers]
+        for number in numbers:
+            self._heart.remove(number)
+        self.lineage.forget(run_ids, numbers)
 
     def give_back_room(self) -> None:
         """Give back the room of what nobody needs any more."""

@@ -323,6 +323,36 @@ def test_of_a_thread_that_another_process_prunes_a_reader_says_it_once_and_reads
             cursor.seek(2)
 
 
+@pytest.mark.parametrize("ask", ["get_tuple", "list", "list all", "history", "invoke", "update"])
+@pytest.mark.parametrize(("taken", "left"), [("prune(['t'])", 1), ("delete_thread('t')", 0)])
+def test_a_checkpointer_that_is_open_reads_and_writes_what_another_process_left_of_a_thread(
+    tmp_path: Path, taken: str, left: int, ask: str
+):
+    path = tmp_path / "runs.db"
+    with Checkpointer(path) as saver:
+        graph = graphs.chain("one", "two").compile(checkpointer=saver)
+        given: Any = {"log": ["in"], "topic": "x"}
+        config = graphs.thread()
+        graph.invoke(given, config)
+        assert len(list(saver.list(None))) == 4
+        code = f"import sys; from agent_tt.langgraph import Checkpointer; Checkpointer(sys.argv[1]).{taken}"
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+        before = ["in", "one", "two"] if left else []
+        if ask == "get_tuple":
+            assert (saver.get_tuple(config) is not None) == bool(left)
+        elif ask.startswith("list"):
+            assert len(list(saver.list(None if ask == "list all" else config))) == left
+        elif ask == "history":
+            assert [each.values["log"] for each in graph.get_state_history(config)] == [before] * left
+        elif ask == "invoke":
+            assert graph.invoke(given, config)["log"] == [*before, "in", "one", "two"]
+        else:
+            graph.update_state(config, {"log": ["by hand"]}, as_node="one")
+            assert graph.get_state(config).values["log"] == [*before, "by hand"]
+    with closing(open_source(path)) as source:
+        assert not source.verify()
+
+
 def test_without_langgraph_the_error_names_the_extra():
     code = "import sys; sys.modules['langgraph'] = None; import agent_tt; import agent_tt.langgraph"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -59,6 +59,8 @@ def apply(root: Wire, ops: Iterable[Op]) -> Wire:
     for op in ops:
         if type(op) is not list or not op or type(op[0]) is not str:
             _corrupt(op, "it is not an operation")
+        if op[0] == "s" and _set_entry(root, op):
+            continue
         run = _APPLY.get(op[0])
         if run is None:
             _corrupt(op, "this version does not know it")
@@ -67,6 +69,21 @@ def apply(root: Wire, ops: Iterable[Op]) -> Wire:
         except (ValueError, IndexError, KeyError) as error:
             raise _error(op, f"it does not fit the state ({type(error).__name__}: {error})") from error
     return root
+
+
+def _set_entry(root: Wire, op: Op) -> bool:
+    """Set an entry of a dict that is reached through dicts: what most operations do. False if this is another one."""
+    if len(op) != 3 or type(op[1]) is not list or not op[1]:
+        return False
+    *above, last = op[1]
+    for step in above:
+        if type(root) is not dict or type(step) is not str or step not in root:
+            return False
+        root = root[step]
+    if type(root) is not dict or type(last) is not str:
+        return False
+    root[last] = op[2]
+    return True
 
 
 def _set(root: Wire, op: Op) -> Wire:

@@ -10,6 +10,7 @@ checkpoint too much, never one too few: every candidate is confirmed in its oper
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import without_envelopes
@@ -17,6 +18,7 @@ from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import touches, trace
 from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
+from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import LogTransaction, TouchKind
 
 __all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks", "TrackMarks"]
-
-BLOCK: Final = 64
-"""Checkpoints in one row of the index."""
 
 _TOUCHED: Final = "touched"
 _STRUCT: Final = "struct"
@@ -221,20 +220,45 @@ class PathIndex:
         for depth, step in enumerate(path):
             if not isinstance(step, int):
                 continue
-            for mark in marks.of(without_envelopes(path[:depth]), _GROWN, best + 1, last):
-                grew_only_later = mark.length is not None and mark.length > step
-                if grew_only_later and mark.seq // BLOCK * BLOCK > best:
-                    continue  # the list was longer already when this block began
-                if self._appended(track, mark.seq, path[:depth], step):
-                    best = mark.seq
-                    break
+            appended = self._newest_append(track, marks, path[:depth], step, best + 1, last)
+            if appended is not None:
+                best = appended
         return best if best >= first else None
 
-    def _appended(self, track: int, seq: int, path: Path, position: int) -> bool:
-        return any(
-            op[0] == "a" and op[1] == list(path) and isinstance(op[2], int) and op[2] <= position
+    def _newest_append(
+        self, track: int, marks: TrackMarks, path: Path, position: int, first: int, last: int
+    ) -> int | None:
+        """The newest of checkpoints first..last that appended to a list when it had no item at that position yet."""
+        found = marks.of(without_envelopes(path), _GROWN, first, last, most_length=position)
+        for _, group in groupby(found, lambda mark: mark.seq // BLOCK):
+            block = [mark.seq for mark in group][::-1]
+            low, high, probe = 0, len(block) - 1, 0
+            while low <= high:  # since the first of them the list only grew: where an item is tells where another is
+                span = self._appended(track, block[probe], path)
+                if span is None:  # the index may name a checkpoint too much
+                    del block[probe]
+                    low, high, probe = 0, len(block) - 1, 0
+                    continue
+                if span[0] <= position < span[1]:
+                    return block[probe]
+                if position < span[0]:
+                    high = probe - 1
+                else:
+                    low = probe + 1
+                probe += (position - span[0]) // max(span[1] - span[0], 1)
+                probe = min(max(probe, low), high)
+            if low:
+                return block[low - 1]
+        return None
+
+    def _appended(self, track: int, seq: int, path: Path) -> tuple[int, int] | None:
+        """The positions of the items that a checkpoint appended to a list: the first, and the one after the last."""
+        spans = [
+            (op[2], op[2] + len(op[3]))
             for op in self._ops(track, seq)
-        )
+            if op[0] == "a" and op[1] == list(path) and isinstance(op[2], int) and isinstance(op[3], list)
+        ]
+        return (min(spans)[0], max(end for _, end in spans)) if spans else None
 
     def _oldest(self, track: int, path: Path, first: int, last: int) -> int | None:
         """The oldest checkpoint that may have changed the value at `path`, or moved it."""
@@ -257,22 +281,51 @@ class TrackMarks:
         self._track = track
         self._reach = log.indexed_to(track)
 
-    def of(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool = True) -> Iterator[Mark]:
-        """List the checkpoints first..last that changed a path in the way that `kind` names."""
+    def of(
+        self,
+        path: Path,
+        kind: TouchKind,
+        first: int,
+        last: int,
+        *,
+        newest_first: bool = True,
+        most_length: int | None = None,
+    ) -> Iterator[Mark]:
+        """List the checkpoints first..last that changed a path in the way that `kind` names.
+
+        Args:
+            path: the path.
+            kind: the way.
+            first: the first checkpoint.
+            last: the last one.
+            newest_first: in which order.
+            most_length: leave out those of a list that was longer before all of them that lie in their block.
+        """
         tail = (self._tail, max(first, self._reach + 1), last)
         indexed = (self._indexed, first, min(last, self._reach))
         for source, low, high in (tail, indexed) if newest_first else (indexed, tail):
             if low <= high:
-                yield from source(path, kind, low, high, newest_first=newest_first)
+                yield from source(path, kind, low, high, newest_first=newest_first, most_length=most_length)
 
-    def _tail(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool) -> Iterator[Mark]:
+    def _tail(
+        self,
+        path: Path,
+        kind: TouchKind,
+        first: int,
+        last: int,
+        *,
+        newest_first: bool,
+        most_length: int | None,  # noqa: ARG002  # these are few, and each knows its own
+    ) -> Iterator[Mark]:
         rows = list(self._log.operations(self._track, first, last, _nothing))
         for row in reversed(rows) if newest_first else rows:
             touch = touches(row.ops).get(path)
             if touch is not None and _says(touch, kind):
                 yield Mark(row.seq, touch.length)
 
-    def _indexed(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool) -> Iterator[Mark]:
+    def _indexed(
+        self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool, most_length: int | None
+    ) -> Iterator[Mark]:
         blocks = self._log.rows.marks(self._track, path_id(path), kind, first // BLOCK, last // BLOCK)
         for block, bits, length in reversed(blocks) if newest_first else blocks:
             if type(block) is not int or type(bits) is not int:
@@ -280,6 +333,11 @@ class TrackMarks:
                     f"the index of changes of track {self._track} is damaged",
                     hint="Run `agent-tt verify` on the store.",
                 )
+            if not bits:
+                continue
+            began_longer = most_length is not None and length is not None and length > most_length
+            if began_longer and block * BLOCK >= first:
+                continue
             for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
                 seq = block * BLOCK + bit
                 if first <= seq <= last:

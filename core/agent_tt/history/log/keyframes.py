@@ -17,25 +17,28 @@ keyframe that strayed to another row is noticed. A keyframe that is damaged cost
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
+from agent_tt.history.log.grown_lists import as_path, collect, find_item
+from agent_tt.history.payloads.parts import BlobParts, copied
 from agent_tt.history.payloads.payload import blob_value, bounded, pack, place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.large_parts import Reference
-    from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import Segment, StateLog
-    from agent_tt.history.payloads.payload import GetBlob
     from agent_tt.history.rows import LogTransaction, Row
 
-__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "within", "write"]
+__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "value_in", "within", "write"]
+
+GetPart: TypeAlias = "Callable[[Wire], tuple[Wire, bool]]"
+"""Gives the value that a reference names, and whether it could be read."""
 
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
@@ -148,41 +151,91 @@ def check(log: StateLog, keyframe: StoredKeyframe, known: tuple[Wire] | None, bi
     """
     what = keyframe.what
     held, refs = _payload(log, keyframe)
-    blobs = bounded(log.blobs.get)
+    get_bytes = bounded(log.blobs.get)  # as they are in the file, never those that were read before
     for ref in refs:
         at, kind, named = _reference(ref, what)
         if kind != "a":
-            held = place_part(held, at, _part(blobs, kind, named, what))
+            held = place_part(held, at, _part(lambda name: blob_value(name, get_bytes), kind, named, what))
         elif known is not None:
-            if births.get(_as_path(at)) != named:
+            if births.get(as_path(at)) != named:
                 raise Damaged(f"{what} names a list as append-only that is not", hint=_HINT)
-            held = place_part(held, at, get(known[0], _as_path(at)))
+            held = place_part(held, at, get(known[0], as_path(at)))
     if known is not None and tlv(held) != tlv(known[0]):
         raise Damaged(f"{what} does not hold the state of its checkpoint", hint=_HINT)
 
 
-def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -> tuple[Wire, bool]:
+def fill(
+    log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, shared: set[Path] | None = None
+) -> tuple[Wire, bool]:
     """The state that a keyframe holds, and whether all of it could be read (placeholders stand for lost list elements).
+
+    Args:
+        log: the log.
+        segments: where the checkpoints up to it lie.
+        keyframe: the keyframe.
+        shared: receives the append-only lists whose items are those of other states too, and are not to be changed;
+            None where all of it is to be the caller's own.
 
     Raises:
         Damaged: anything in it cannot be read; then an older keyframe should be tried.
     """
     what = keyframe.what
-    state, refs = _payload(log, keyframe)
-    grown: dict[Path, _GrownList] = {}
-    blobs = bounded(log.blobs.get)
+    skeleton, refs = _kept_payload(log, keyframe)
+    state = copied(skeleton)
+    births: dict[Path, int] = {}
+    parts = BlobParts(log.blobs, log.parts)
     for ref in refs:
         at, kind, named = _reference(ref, what)
-        part: Wire
         if kind == "a" and type(named) is int:
-            collected: list[Wire] = []
-            grown[_as_path(at)] = _GrownList(named, collected)
-            part = collected
+            births[as_path(at)] = named
         else:
-            part = _part(blobs, kind, named, what)
-        state = place_part(state, at, part)
-    whole = not grown or _collect(log, segments[: keyframe.segment + 1], keyframe.seq, grown)
+            state = place_part(state, at, _part(parts.value, kind, named, what))
+    if not births:
+        return state, True
+    lists, whole = collect(log, segments[: keyframe.segment + 1], keyframe.seq, births, shared=shared is not None)
+    if shared is not None:
+        shared.update(lists)
+    for path, items in lists.items():
+        state = place_part(state, [*path], items)
     return state, whole
+
+
+def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, path: Path) -> Wire:
+    """The value at a place of the state that a keyframe holds, which nobody may change.
+
+    Args:
+        log: the log.
+        segments: where the checkpoints up to it lie.
+        keyframe: the keyframe.
+        path: the place, in wire coordinates.
+
+    Raises:
+        PathNotFound: there is nothing.
+        Damaged: what it lies in cannot be read.
+    """
+    skeleton, refs = _kept_payload(log, keyframe)
+    parts = BlobParts(log.blobs, log.parts)
+    for ref in refs:
+        at, kind, named = _reference(ref, keyframe.what)
+        place = as_path(at)
+        if place != path[: len(place)]:
+            continue
+        rest = path[len(place) :]
+        if kind == "a" and type(named) is int and rest and type(rest[0]) is int:
+            item = find_item(log, segments, keyframe.seq, place, named, rest[0])
+            return get(item, rest[1:])
+        return get(_part(parts.value, kind, named, keyframe.what), rest)
+    return get(skeleton, path)
+
+
+def _kept_payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
+    """What `_payload` gives, from what was read lately where that is the same; nobody may change it."""
+    key = ("keyframe", keyframe.track, keyframe.seq)
+    known: tuple[bytes, Wire, list[Wire]] | None = log.parts.get(key)
+    if known is None or not keyframe.proven or known[0] != keyframe.frame:
+        known = (keyframe.frame, *_payload(log, keyframe))
+        log.parts.put(key, known, keyframe.size + len(keyframe.frame))
+    return known[1], known[2]
 
 
 def _payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
@@ -209,7 +262,7 @@ def append_only(log: StateLog, keyframe: StoredKeyframe) -> dict[Path, int]:
     """
     _, refs = _payload(log, keyframe)
     return {
-        _as_path(ref[0]): ref[2]
+        as_path(ref[0]): ref[2]
         for ref in refs
         if isinstance(ref, list) and len(ref) == 3 and ref[1] == "a" and type(ref[2]) is int
     }
@@ -222,7 +275,7 @@ def _reference(ref: Wire, what: str) -> tuple[list[Wire], Wire, Wire]:
     return ref[0], ref[1], ref[2]
 
 
-def _part(blobs: GetBlob, kind: Wire, named: Wire, what: str) -> Wire:
+def _part(blobs: GetPart, kind: Wire, named: Wire, what: str) -> Wire:
     if kind == "b":
         return _blob(blobs, named)
     if not isinstance(named, list):
@@ -246,77 +299,11 @@ def _part(blobs: GetBlob, kind: Wire, named: Wire, what: str) -> Wire:
     raise _malformed(what)
 
 
-def _blob(blobs: GetBlob, name: Wire) -> Wire:
-    value, readable = blob_value(name, blobs)
+def _blob(blobs: GetPart, name: Wire) -> Wire:
+    value, readable = blobs(name)
     if not readable:
         raise Damaged("a blob of a keyframe cannot be read", hint=_HINT)
     return value
-
-
-@dataclass(slots=True)
-class _GrownList:
-    """An append-only list that is being collected: what set it, its elements so far, and whether it was set yet."""
-
-    born: int
-    items: list[Wire]
-    is_set: bool = False
-
-
-def _collect(log: StateLog, segments: Sequence[Segment], last: int, lists: dict[Path, _GrownList]) -> bool:
-    """Fills append-only lists from the operations that set and grew them; False if a blob among them is lost."""
-    first = min(grown.born for grown in lists.values())
-    born_at = {grown.born for grown in lists.values()}
-    paths = [[*path] for path in lists]
-
-    def wanted(op: Op) -> bool:
-        return op[1] in paths or (op[0] == "s" and any(path[: len(_as_path(op[1]))] == op[1] for path in paths))
-
-    whole = True
-    for segment in segments:
-        start, end = max(segment.first, first), min(segment.last, last)
-        for row in log.operations(segment.track, start, end, wanted):
-            whole &= row.whole
-            for op in row.ops:
-                if op[0] == "a" and op[1] in paths:
-                    _grow(lists[_as_path(op[1])], op, row.seq)
-                elif op[0] == "s" and row.seq in born_at:
-                    _set(lists, op, row.seq)
-    if not all(grown.is_set for grown in lists.values()):
-        raise _never_set()
-    return whole
-
-
-def _grow(grown: _GrownList, op: Op, seq: int) -> None:
-    if grown.is_set:
-        if len(grown.items) != op[2] or not isinstance(op[3], list):
-            raise Damaged(f"the list that a keyframe names did not only grow at checkpoint {seq}", hint=_HINT)
-        grown.items.extend(op[3])
-
-
-def _set(lists: dict[Path, _GrownList], op: Op, seq: int) -> None:
-    path = _as_path(op[1])
-    for at, grown in lists.items():
-        if grown.born == seq and at[: len(path)] == path:
-            grown.items[:] = _list_in(op[2], at[len(path) :])
-            grown.is_set = True
-
-
-def _list_in(value: Wire, at: Path) -> list[Wire]:
-    for step in at:
-        if not isinstance(value, dict) or not isinstance(step, str) or step not in value:
-            raise _never_set()
-        value = value[step]
-    if not isinstance(value, list):
-        raise _never_set()
-    return value
-
-
-def _as_path(steps: Wire) -> Path:
-    return tuple(step for step in steps if isinstance(step, str | int)) if isinstance(steps, list) else ()
-
-
-def _never_set() -> Damaged:
-    return Damaged("a keyframe names an append-only list that was never set", hint=_HINT)
 
 
 def _malformed(what: str) -> Damaged:

@@ -7,13 +7,15 @@ against the parent's checkpoint of that number. Reading therefore walks *segment
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
 from agent_tt.history.log.pages import PAGE, PageCache
 from agent_tt.history.payloads.blobs import Blobs
 from agent_tt.history.payloads.frames import MOST_PLAIN, Frames
-from agent_tt.history.payloads.payload import blob_value, bounded, place_part, unpack
+from agent_tt.history.payloads.parts import BlobParts, PartCache
+from agent_tt.history.payloads.payload import place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key, whole
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ Wanted: TypeAlias = "Callable[[Op], bool]"
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _MOST_ANCESTORS: Final = 1024
+_TEXTS: Final = frozenset({str})
+_LISTS: Final = frozenset({list})
+_CODE: Final = itemgetter(0)
+_PATH: Final = itemgetter(1)
 _FEW: Final = 256
 """Operations that can do no harm, whatever they are."""
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
@@ -74,8 +80,7 @@ class LogRow:
         return _what(self.track, self.seq)
 
 
-@dataclass(frozen=True, slots=True)
-class RowOps:
+class RowOps(NamedTuple):
     """The operations of one row.
 
     Attributes:
@@ -88,12 +93,20 @@ class RowOps:
 
 
 class StateLog:
-    """Reads the rows of one backend. Safe to use from several threads."""
+    """Reads the rows of one backend. Safe to use from several threads.
+
+    Attributes:
+        rows: the backend.
+        frames: what packs and unpacks its rows.
+        blobs: its blobs.
+        parts: parts of states that were read lately, shared by all who read; see `history.payloads.parts`.
+    """
 
     def __init__(self, rows: LogRows) -> None:
         self.rows = rows
         self.frames = Frames(rows)
         self.blobs = Blobs(rows, self.frames)
+        self.parts = PartCache()
         self._pages = PageCache()
         self._parents: dict[int, tuple[int | None, int | None]] = {}
 
@@ -234,6 +247,39 @@ class StateLog:
             if len(rows) == PAGE:
                 self._pages.put(track, page, rows)
 
+    def near(self, track: int, first: int, last: int, wanted: Wanted | None = None) -> Iterator[RowOps]:
+        """What `operations` gives, for stretches that will be read again soon: parts of pages are kept too.
+
+        Raises:
+            Damaged: a row is missing or cannot be read.
+        """
+        for page in range(first // PAGE, last // PAGE + 1):
+            start, end = max(first, page * PAGE), min(last, page * PAGE + PAGE - 1)
+            if start > end:  # nothing of a track is seen by a checkpoint before its first one
+                return
+            for seq, plain in enumerate(self._near_rows(track, page, start, end), start):
+                yield self._decode(plain, seq, _what(track, seq), wanted)
+
+    def _near_rows(self, track: int, page: int, first: int, last: int) -> list[bytes]:
+        """Rows first..last, which lie on one page, decompressed."""
+        begin = page * PAGE
+        known = self._pages.get(track, page)
+        if known is None:
+            key = ("rows", track, page)
+            kept: tuple[int, list[bytes]] | None = self.parts.get(key)
+            if kept is not None and kept[0] <= first <= kept[0] + len(kept[1]):
+                begin, known = kept
+            else:
+                begin, known = first, []
+            if begin + len(known) <= last:
+                more = [plain for _, plain in self._plain_rows(track, begin + len(known), last)]
+                known = [*known, *more]
+                if len(known) == PAGE:
+                    self._pages.put(track, page, known)
+                else:
+                    self.parts.put(key, (begin, known), sum(map(len, known)))
+        return known[first - begin : last + 1 - begin]
+
     def _plain_rows(self, track: int, first: int, last: int) -> Iterator[tuple[int, bytes]]:
         """Rows first..last of one track, decompressed."""
         decompress = self.frames.decompress
@@ -254,11 +300,11 @@ class StateLog:
         if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
             raise _malformed(what)
         checked = _checked(payload["o"], what)
-        whole, get = True, bounded(self.blobs.get)
+        whole, parts = True, BlobParts(self.blobs, self.parts)
         for ref in payload["r"]:
             op, at, name = _reference(ref, checked, what)
             if wanted is None or wanted(op):
-                part, readable = blob_value(name, get)
+                part, readable = parts.value(name)
                 op[-1] = place_part(op[-1], at, part)
                 whole &= readable
         return RowOps(seq, checked, whole)
@@ -279,7 +325,7 @@ def _checked(payload: Wire, what: str) -> list[Op]:
     """A payload as operations: lists that begin with a word and a path. Written for speed: it sees every row."""
     try:
         ops = cast("list[Op]", payload)
-        if {type(op[0]) for op in ops} <= {str} and {type(op[1]) for op in ops} <= {list}:
+        if _TEXTS.issuperset(map(type, map(_CODE, ops))) and _LISTS.issuperset(map(type, map(_PATH, ops))):
             if len(ops) > _FEW and _copied_text(ops) > MOST_PLAIN:
                 raise _malformed(what)
             return ops

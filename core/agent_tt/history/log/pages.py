@@ -6,7 +6,10 @@ import threading
 from collections import OrderedDict
 from typing import Final
 
-__all__ = ["PAGE", "PageCache"]
+__all__ = ["BLOCK", "PAGE", "PageCache"]
+
+BLOCK: Final = 64
+"""Checkpoints in one row of the index of changes."""
 
 PAGE: Final = 128
 """Rows of a page; pages begin at multiples of it."""

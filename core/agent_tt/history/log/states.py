@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import apply
 from agent_tt.history.log import keyframes
 from agent_tt.history.payloads.damage import apply_around
 
 if TYPE_CHECKING:
-    from agent_tt.codec.wire import Wire
-    from agent_tt.history.log.log import RowOps, StateLog
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.log.log import RowOps, Segment, StateLog
 
 __all__ = ["RollingState", "load"]
 
@@ -40,8 +43,15 @@ class RollingState:
         self.value = apply(self.value, row.ops) if self.whole else apply_around(self.value, row.ops)
 
 
-def load(log: StateLog, track: int, seq: int) -> RollingState:
-    """The state at a checkpoint, the caller's own copy.
+def load(log: StateLog, track: int, seq: int, *, shared: bool = False) -> RollingState:
+    """The state at a checkpoint.
+
+    Args:
+        log: the log.
+        track: the track.
+        seq: the checkpoint.
+        shared: whether it may have parts in common with other states, and nobody changes it; else it is the caller's
+            own copy.
 
     Raises:
         StepNotFound: there is no such checkpoint.
@@ -49,11 +59,17 @@ def load(log: StateLog, track: int, seq: int) -> RollingState:
     """
     log.head(track, seq)
     segments = log.segments(track, seq)
+    with collector_paused():
+        return _load(log, segments, shared=shared)
+
+
+def _load(log: StateLog, segments: Sequence[Segment], *, shared: bool) -> RollingState:
     keyframe = keyframes.newest(log, segments)
     state = RollingState()
+    lists: set[Path] = set()
     while keyframe is not None:
         try:
-            value, whole = keyframes.fill(log, segments, keyframe)
+            value, whole = keyframes.fill(log, segments, keyframe, lists if shared else None)
             state = RollingState(value, whole=whole)
             break
         except Damaged:  # costs time, not data: an older one, or the rows alone, give the same state
@@ -65,6 +81,8 @@ def load(log: StateLog, track: int, seq: int) -> RollingState:
                 continue
             if position == keyframe.segment:
                 first = keyframe.seq + 1
-        for row in log.operations(segment.track, first, segment.last):
+        for row in log.near(segment.track, first, segment.last):
+            if lists and any(op[0] == "m" or int in map(type, op[1]) for op in row.ops):  # type: ignore[arg-type]
+                return _load(log, segments, shared=False)  # it reaches into what may be a part of other states
             state.apply(row)
     return state

@@ -47,6 +47,7 @@ __all__ = [
     "pack_call_value",
     "pack_ops",
     "place_part",
+    "too_much",
     "unpack",
     "unpack_call_value",
 ]
@@ -110,9 +111,14 @@ def bounded(get: GetBlob) -> GetBlob:
             left -= len(plain)
             if left >= 0:
                 return plain
-        raise Damaged("a value is damaged: its parts are more than any are", hint=_HINT)
+        raise too_much()
 
     return get_within
+
+
+def too_much() -> Damaged:
+    """What is said of a value that names its parts so often that they would be most of all memory."""
+    return Damaged("a value is damaged: its parts are more than any are", hint=_HINT)
 
 
 def pack_ops(ops: list[Op], put: PutBlob) -> bytes:

@@ -13,6 +13,7 @@ that is done without touching a file or its folder is told in `connection`, for 
 | `detect` | what a LangGraph database looks like in SQLite |
 | `connection` | reading a file, its write-ahead log included, without changing either |
 | `postgres_connection` | reading a server's database, without changing or locking anything; what its errors mean |
+| `kept_rows` | rows of a large file, known the next time without reading it |
 | `rows` | the two tables: checkpoints and writes, without their values |
 | `tasks` | which node wrote what, which tasks failed or wait for a person |
 | `naming` | which node a task ran, where its writes do not say |

@@ -17,7 +17,7 @@ from agent_tt.interop.langgraph.decode import read_value
 from agent_tt.interop.langgraph.envelopes import to_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
 
@@ -143,9 +143,7 @@ class ThreadRows:
     writes: Mapping[CheckpointKey, tuple[WriteRow, ...]]
 
 
-def threads_of(
-    checkpoints: Iterable[tuple[object, ...]], writes: Iterable[tuple[object, ...]]
-) -> dict[str, ThreadRows]:
+def threads_of(checkpoints: Iterable[Sequence[object]], writes: Iterable[tuple[object, ...]]) -> dict[str, ThreadRows]:
     """The threads of rows as a database gives them.
 
     Args:
@@ -179,7 +177,7 @@ def newest_first(threads: Mapping[str, ThreadRows]) -> dict[str, ThreadRows]:
     return {of: threads[of] for of in sorted(sorted(threads), key=last.__getitem__, reverse=True)}
 
 
-def _checkpoint(columns: tuple[object, ...]) -> CheckpointRow:
+def _checkpoint(columns: Sequence[object]) -> CheckpointRow:
     thread, namespace, checkpoint, parent, encoding, metadata = columns
     short = isinstance(metadata, str | bytes) and len(metadata) < _SHORT
     facts, flaw = _short_metadata(metadata) if short else _metadata(metadata)

@@ -8,6 +8,7 @@ from agent_tt.errors import NotAStore
 from agent_tt.interop.langgraph.connection import DatabaseFile, reading_many
 from agent_tt.interop.langgraph.database import MOST_AHEAD, Database, Document
 from agent_tt.interop.langgraph.detect import Family, tables_of
+from agent_tt.interop.langgraph.kept_rows import keep_rows, kept_rows
 from agent_tt.interop.langgraph.rows import CheckpointRow, newest_first, threads_of
 from agent_tt.interop.langgraph.space import read_space
 
@@ -84,7 +85,21 @@ class SqliteDatabase(Database):
 
     def threads(self, only: str | None = None) -> dict[str, ThreadRows]:
         """The rows of all threads or of one, the one with the newest checkpoint first."""
-        return self._file.read(lambda connection: read_threads(connection, self._tables, only), refresh=True)
+        if only is not None:
+            return self._file.read(lambda connection: read_threads(connection, self._tables, only), refresh=True)
+        size, before = self.size(), self.fingerprint()
+        kept = kept_rows(self.path, size, before)
+        if kept is not None:
+            threads = self._file.read(
+                lambda connection: read_threads(connection, self._tables, known=kept), refresh=True
+            )
+            if self.fingerprint() == before:
+                return threads
+        read: list[Sequence[object]] = []
+        threads = self._file.read(lambda connection: read_threads(connection, self._tables, read=read), refresh=True)
+        if self.fingerprint() == before:
+            keep_rows(self.path, size, before, read)
+        return threads
 
     def documents(self, rows: Sequence[CheckpointRow]) -> list[Document]:
         """The checkpoints of some rows."""
@@ -141,8 +156,23 @@ def _readable(tables: Tables | None, path: Path) -> Tables:
     return tables
 
 
-def read_threads(connection: sqlite3.Connection, tables: Tables, only: str | None = None) -> dict[str, ThreadRows]:
-    """The rows of all threads or of one, the one with the newest checkpoint first."""
+def read_threads(
+    connection: sqlite3.Connection,
+    tables: Tables,
+    only: str | None = None,
+    *,
+    known: Sequence[Sequence[object]] | None = None,
+    read: list[Sequence[object]] | None = None,
+) -> dict[str, ThreadRows]:
+    """The rows of all threads or of one, the one with the newest checkpoint first.
+
+    Args:
+        connection: the file.
+        tables: which tables it has.
+        only: the thread; None for all.
+        known: the rows of all checkpoints, where they are known: then they are not read.
+        read: receives them where they are.
+    """
     where, names = ("", ()) if only is None else (" WHERE thread_id = ?", (only,))
     task_path = "task_path" if tables.has_task_path else "''"
     columns = f"thread_id, checkpoint_ns, checkpoint_id, task_id, {task_path}, idx, channel, type"
@@ -150,7 +180,12 @@ def read_threads(connection: sqlite3.Connection, tables: Tables, only: str | Non
 
     def work() -> dict[str, ThreadRows]:
         writes = connection.execute(of_writes, names) if tables.has_writes else ()
-        return threads_of(connection.execute(_checkpoints_query(tables, where), names), writes)
+        checkpoints = known
+        if checkpoints is None:
+            checkpoints = connection.execute(_checkpoints_query(tables, where), names).fetchall()
+            if read is not None:
+                read[:] = checkpoints
+        return threads_of(checkpoints, writes)
 
     return newest_first(reading_many(connection, work))
 

@@ -18,7 +18,7 @@ from agent_tt.protocols.references import new_id as new_run_id
 if TYPE_CHECKING:
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["LATEST", "fork_name", "new_run_id", "normalise", "resolve"]
+__all__ = ["LATEST", "fork_name", "name_after", "new_run_id", "normalise", "resolve"]
 
 _BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
 _MOST_LISTED: Final = 5
@@ -129,3 +129,9 @@ def fork_name(rows: Rows, parent_name: str) -> str:
     }
     number = 1 + max((int(text) for text in taken if text.isascii() and text.isdigit()), default=0)
     return f"{prefix}{number}"
+
+
+def name_after(named: str) -> str:
+    """The name that follows one which `fork_name` gave, where nobody else has named a fork since."""
+    prefix, _, number = named.rpartition("-")
+    return f"{prefix}-{int(number) + 1}"

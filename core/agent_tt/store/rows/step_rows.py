@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import StepNotFound, StoreUnreadable
 from agent_tt.history.rows import whole
 from agent_tt.model import Step
@@ -16,10 +17,10 @@ from agent_tt.model.facts.stored import StepMeta
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
 from agent_tt.store.tables.definitions import DELTAS, STEPS
-from agent_tt.store.tables.proofs import PartDigest, part_digest
+from agent_tt.store.tables.proofs import PartDigest, hashed, part_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.store.rows.lineage import Lineage, Stretch
@@ -34,6 +35,7 @@ _ERROR: Final = "@error"
 
 _COLUMNS: Final = ", ".join(f"s.{column}" for column in (*STEPS.columns, "proof"))
 _COST: Final = STEPS.columns.index("cost_usd")
+_ERROR_AT: Final = STEPS.columns.index("error")
 _FROM: Final = " FROM steps s LEFT JOIN tracks t ON t.track = s.track WHERE s.run = ? AND s.step BETWEEN ? AND ?"
 _BY_ROW: Final = f"SELECT ifnull(t.name, 'main'), {_COLUMNS}{_FROM} ORDER BY s.step"
 _IN_JSON: Final = _COLUMNS.replace("s.cost_usd", "NULL").replace("s.proof", "hex(s.proof)")
@@ -75,11 +77,11 @@ class _Facts(NamedTuple):
         )
 
 
-def _is_proven(row: Sequence[Any], facts: _Facts) -> bool:
-    values = list(row[1:-1])
-    if facts.part is not None:
-        values[-1] = facts.part
-    return bool(STEPS.proof(values) == row[-1])
+def _is_proven(row: Sequence[Any], part: SqlValue) -> bool:
+    """Whether a row is as it was written; `part` is what stands in its proof for `meta`."""
+    if row[1 + _ERROR_AT] is None:  # all that is left has no parts: what `STEPS.proof` gives, without looking for them
+        return bool(hashed((STEPS.name, *row[1:-2], part)) == row[-1])
+    return bool(STEPS.proof([*row[1:-2], part]) == row[-1])
 
 
 def _damaged(number: int, why: str, *, inherited: bool) -> Step:
@@ -124,19 +126,21 @@ class StepRows:
         """Steps that lie in one run; one whose row is missing, or not as it was written, is a placeholder."""
         end = self._lineage.own_last(stretch.run)
         last = end if last is None else min(last, end)
-        found = self._rows_of(stretch.run, first, last)
+        with collector_paused():
+            return self._read(stretch.run, first, last, inherited=inherited)
+
+    def _read(self, run: int, first: int, last: int, *, inherited: bool) -> list[Step]:
+        found = self._rows_of(run, first, last)
         fitted = columns.fitted(found, _STEP_KINDS)
-        is_over = any(row[_STATUS_AT] == "running" for row in fitted) and self._runs.status(stretch.run) != "running"
-        known: dict[object, _Facts] = {}
+        is_over = any(row[_STATUS_AT] == "running" for row in fitted) and self._runs.status(run) != "running"
         steps: list[Step] = []
-        for row, fit in zip(found, fitted, strict=True):
-            number = fit[_NUMBER_AT]
-            while first < number:
+        for step in self._steps(found, fitted, run, inherited=inherited, is_over=is_over):
+            while first < step.number:
                 steps.append(_damaged(first, "its row is missing", inherited=inherited))
                 first += 1
-            if first == number:
+            if first == step.number:
                 first += 1
-                steps.append(self._step(row, fit, known, inherited=inherited, is_over=is_over))
+                steps.append(step)
         steps += [_damaged(number, "its row is missing", inherited=inherited) for number in range(first, last + 1)]
         return steps
 
@@ -161,37 +165,44 @@ class StepRows:
                 row[1 + _COST] = costs.get(row[_NUMBER_AT])
         return rows
 
-    def _step(
+    def _steps(
         self,
-        row: Sequence[Any],
-        fit: Sequence[Any],
-        known: dict[object, _Facts],
+        found: Sequence[Sequence[Any]],
+        fitted: Sequence[Sequence[Any]],
+        run: int,
         *,
         inherited: bool,
         is_over: bool,
-    ) -> Step:
-        step: Any = _Draft()
-        step.track, run, step.number, step.parent, step.kind, step.name, step.agent, step.lane, status, *rest = fit
-        step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd, error, _, step.seq, *end = rest
-        meta = end[0]
-        facts = known.get(meta)
-        if facts is None:
-            facts = known[meta] = _Facts.of(meta)
-        if not _is_proven(row, facts):
-            return _damaged(step.number, "its row is not what was recorded", inherited=inherited)
-        _, calls, step.decision, step.repeat_of, step.extra = facts
-        shown = columns.step_status(status)
-        if shown == "running" or (shown == "interrupted" and meta is None):  # nobody has said how it ended
-            calls = self._count_calls(run, step.number)
-        if shown == "running" and is_over:
-            shown = "interrupted"
-        step.status = shown
-        step.error = None if error is None else columns.error_from_text(error)
-        step.inherited = inherited
-        step.calls = calls
-        step.damaged = None
-        step.__class__ = Step
-        return cast("Step", step)
+    ) -> Iterator[Step]:
+        """Each row as a step. Written for speed: lists of long runs come through here."""
+        known: dict[object, _Facts] = {}
+        draft, statuses = _Draft, columns.step_status
+        for row, fit in zip(found, fitted, strict=True):
+            meta = fit[-2]
+            facts = known.get(meta)
+            if facts is None:
+                facts = known[meta] = _Facts.of(meta)
+            part, calls, decision, repeat_of, extra = facts
+            if not _is_proven(row, row[-2] if part is None else part):
+                yield _damaged(fit[_NUMBER_AT], "its row is not what was recorded", inherited=inherited)
+                continue
+            step: Any = draft()
+            (step.track, _, step.number, step.parent, step.kind, step.name, step.agent, step.lane, status,
+             step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd, error, _, step.seq,
+             _, _) = fit  # fmt: skip
+            status = statuses(status)
+            if status != "ok":
+                if status == "running" or (status == "interrupted" and meta is None):  # nobody has said how it ended
+                    calls = self._count_calls(run, step.number)
+                if status == "running" and is_over:
+                    status = "interrupted"
+            step.status = status
+            step.error = None if error is None else columns.error_from_text(error)
+            step.inherited = inherited
+            step.calls, step.decision, step.repeat_of, step.extra = calls, decision, repeat_of, extra
+            step.damaged = None
+            step.__class__ = Step
+            yield step
 
     def _count_calls(self, run: int, step: int) -> int:
         ((count,),) = self._rows.query("SELECT count(*) FROM calls WHERE run = ? AND step = ?", (run, step))
