@@ -19,7 +19,7 @@ from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
@@ -30,6 +30,9 @@ __all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks", "TrackMarks"]
 
 BLOCK: Final = 64
 """Checkpoints in one row of the index."""
+
+_FIRST_BLOCKS: Final = 4
+"""Blocks of the index that are read at first, of all that could hold what is looked for."""
 
 _TOUCHED: Final = "touched"
 _STRUCT: Final = "struct"
@@ -273,8 +276,18 @@ class TrackMarks:
                 yield Mark(row.seq, touch.length)
 
     def _indexed(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool) -> Iterator[Mark]:
-        blocks = self._log.rows.marks(self._track, path_id(path), kind, first // BLOCK, last // BLOCK)
-        for block, bits, length in reversed(blocks) if newest_first else blocks:
+        low, high, few = first // BLOCK, last // BLOCK, _FIRST_BLOCKS
+        # Who asks mostly wants the nearest alone: blocks are read from there on, each time more of them.
+        while low <= high:
+            near, far = (max(low, high - few + 1), high) if newest_first else (low, min(high, low + few - 1))
+            yield from self._blocks(path, kind, (near, far), (first, last), newest_first=newest_first)
+            low, high, few = (low, near - 1, few * 4) if newest_first else (far + 1, high, few * 4)
+
+    def _blocks(
+        self, path: Path, kind: TouchKind, blocks: tuple[int, int], seqs: tuple[int, int], *, newest_first: bool
+    ) -> Iterator[Mark]:
+        rows = self._log.rows.marks(self._track, path_id(path), kind, *blocks)
+        for block, bits, length in reversed(rows) if newest_first else rows:
             if type(block) is not int or type(bits) is not int:
                 raise Damaged(
                     f"the index of changes of track {self._track} is damaged",
@@ -282,7 +295,7 @@ class TrackMarks:
                 )
             for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
                 seq = block * BLOCK + bit
-                if first <= seq <= last:
+                if seqs[0] <= seq <= seqs[1]:
                     yield Mark(seq, length)
 
 
@@ -290,9 +303,11 @@ def _says(touch: Touch, kind: TouchKind) -> bool:
     return kind == _TOUCHED or (touch.struct if kind == _STRUCT else touch.grown)
 
 
-def _set_bits(bits: int, *, newest_first: bool) -> Sequence[int]:
-    found = [bit for bit in range(BLOCK) if bits >> bit & 1]
-    return found[::-1] if newest_first else found
+def _set_bits(bits: int, *, newest_first: bool) -> Iterator[int]:
+    while bits:
+        bit = (bits if newest_first else bits & -bits).bit_length() - 1
+        yield bit
+        bits ^= 1 << bit
 
 
 def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here

@@ -14,12 +14,13 @@ from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.format import short_path
 from agent_tt_tui.lines import LineView
+from agent_tt_tui.lookout import Lookout
 from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, SortKey, run_rows
 from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
 from agent_tt_tui.widgets.runs.run_preview import PreviewPane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -62,6 +63,9 @@ class Listing(Feature):
         self._reading = False
         self._look_again = False
         self._version: int | None = None
+        self._lookout: Lookout | None = None
+        self.on_read: list[Callable[[], None]] = []
+        """What is called after the runs were read."""
 
     # What it shows.
 
@@ -102,7 +106,15 @@ class Listing(Feature):
     def _on_mount(self, _event: events.Mount) -> None:
         self._filter.display = False
         self._look_for_changes()
-        self._screen.set_interval(_POLL_SECONDS, self._look_for_changes)
+        self._lookout = Lookout(self._screen, self._has_news, self._look_for_changes, lambda: _POLL_SECONDS)
+
+    @hears(events.Unmount)
+    def _on_unmount(self, _event: events.Unmount) -> None:
+        if self._lookout is not None:
+            self._lookout.end()
+
+    def _has_news(self) -> bool:
+        return not self._reading and self.source.version() != self._version
 
     def read_again(self) -> None:
         """Read the runs again, even if they are just being read."""
@@ -150,6 +162,8 @@ class Listing(Feature):
 
     def _show_runs(self, version: int | None, runs: Sequence[Run]) -> None:
         self._version, self.runs = version, runs
+        for tell in self.on_read:
+            tell()
         self._refresh_rows()
         self._screen.query_one(PreviewPane).read_soon()
 

@@ -61,6 +61,8 @@ class RunsScreen(CommandScreen[None]):
         self.opening = Opening(self, self.listing, replays)
         """From it to one of the runs."""
         self._sweep_rows = SweepRows(self, self.listing)
+        approvals = Approvals(self, self._watched, self._show_waiting)
+        self.listing.on_read.append(approvals.look_out)
         self.features = (
             self.listing,
             self.opening,
@@ -69,7 +71,7 @@ class RunsScreen(CommandScreen[None]):
             Keeping(self, self.listing, self.opening),
             RunAgain(self, self.opening, replays),
             RunControl(self, self.shown_runs, lambda _: source),
-            Approvals(self, self._watched, self._show_waiting),
+            approvals,
             Goldens(self, self._run_to_keep),
         )
 
