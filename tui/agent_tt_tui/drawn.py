@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from rich.style import Style
+    from textual.color import Color
     from textual.strip import Strip
     from textual.widget import Widget
 
@@ -33,6 +34,7 @@ class DrawnLines:
         self._on_screen: dict[int, Strip] = {}
         self._palette: Palette | None = None
         self._ground: Style | None = None
+        self._background: Color | None = None
 
     # What is drawn with.
 
@@ -52,7 +54,7 @@ class DrawnLines:
 
     def forget_styles(self) -> None:
         """Resolve roles and ground anew: another theme, or other rules of the stylesheet."""
-        self._palette = self._ground = None
+        self._palette = self._ground = self._background = None
         self._drawn.clear()
 
     # What Textual asks a widget for.
@@ -94,9 +96,10 @@ class DrawnLines:
         line = self._drawn.get(y)
         if line is None:
             line = self._widget.render_line(y)
-            background = self._widget.background_colors[1]
+            if self._background is None:
+                self._background = self._widget.background_colors[1]
             for each in self._widget.get_line_filters():
-                line = line.apply_filter(each, background)
+                line = line.apply_filter(each, self._background)
             there = self._on_screen.get(y)
             if there is not None:
                 if there == line:

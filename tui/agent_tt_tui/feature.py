@@ -42,17 +42,17 @@ class Feature:
     COMMANDS: ClassVar[frozenset[str]] = frozenset()
     """The ids of the commands that it answers."""
 
-    heard: ClassVar[Mapping[type[Message], tuple[str, ...]]] = {}
+    HEARD: ClassVar[Mapping[type[Message], tuple[str, ...]]] = {}
     """The names of the methods that are called with a message, by its class."""
 
     def __init_subclass__(cls) -> None:
         """Collect the methods that are marked with `hears`."""
-        heard = dict(cls.heard)
+        heard = dict(cls.HEARD)
         for name, method in vars(cls).items():
             kind = getattr(method, _HEARS, None)
             if kind is not None:
                 heard[kind] = (*heard.get(kind, ()), name)
-        cls.heard = heard
+        cls.HEARD = heard
 
     def blocked(self, command_id: str) -> str | None:
         """Say why one of its commands cannot be used now; `None` if it can."""
@@ -82,6 +82,6 @@ def hearing(features: Sequence[Feature]) -> Mapping[type[Message], Sequence[Call
     """What features do with messages, by their class: a screen gets fifty for a key, of which they hear a few."""
     found: dict[type[Message], list[Callable[[Message], None]]] = {}
     for feature in features:
-        for kind, names in feature.heard.items():
+        for kind, names in feature.HEARD.items():
             found.setdefault(kind, []).extend(getattr(feature, name) for name in names)
     return found

@@ -18,7 +18,7 @@ from agent_tt_tui.keymaps import LIST
 from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from textual import events
     from textual.binding import BindingType
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
 
 _CACHED_LINES = 512
+
+_FREE = Segment(" ")
 
 Item = TypeVar("Item")
 
@@ -119,6 +121,14 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             self._scroll_update(size)
         self.cursor = self.validate_cursor(self.cursor)
         self.refresh()
+
+    def refresh_items(self, indices: Iterable[int]) -> None:
+        """Draw some lines anew, because what they show has changed; how many there are has not."""
+        changed = set(indices)
+        for key in [key for key in self._cache.keys() if key[0] in changed]:
+            self._cache.discard(key)
+        for index in changed.intersection(range(self.scroll_offset.y, self.scroll_offset.y + self.size.height)):
+            self.refresh_line(index)
 
     def move_to(self, index: int) -> None:
         """Put the cursor on a line, or on the nearest there is, and make the line visible."""
@@ -222,11 +232,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def _whole_line(self, index: int, width: int, *, on_cursor: bool, bright: bool) -> Strip:
         styles, columns = self.canvas.palette, max(0, width - 2)
         cells = self.line(index, columns, styles.cursor_row() if bright else styles).adjust_cell_length(columns)
-        if not on_cursor:
-            return Strip.join([Strip.blank(1), cells, Strip.blank(1)]).apply_style(self.canvas.ground)
-        bar = Segment(look_of(self).glyphs.bar, styles.bar_focused if bright else styles.bar_blurred)
-        row = Strip.join([Strip([bar], 1), cells, Strip.blank(1)])
-        return row.apply_style(self.canvas.ground + (styles.cursor_focused if bright else styles.cursor_blurred))
+        ground, bar = self.canvas.ground, _FREE
+        if on_cursor:
+            ground += styles.cursor_focused if bright else styles.cursor_blurred
+            bar = Segment(look_of(self).glyphs.bar, styles.bar_focused if bright else styles.bar_blurred)
+        # A strip costs as much as a line of cells: one is made, not one for each step on the way.
+        return Strip(Segment.apply_style([bar, *cells, _FREE], ground), columns + 2)
 
     def _show_theme(self, _theme: object) -> None:
         self._forget_styles()

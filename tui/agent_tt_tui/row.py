@@ -82,11 +82,13 @@ class Row:
             self._cut_to(start)
         return self.pad_to(start).join(other)
 
-    def strip(self, columns: int) -> Strip:
-        """Finish the row as exactly so many columns."""
+    def strip(self, columns: int, ground: Style | None = None) -> Strip:
+        """Finish the row as exactly so many columns, on a ground if one is given."""
         if self._cells > columns:
             self._cut_to(columns)
-        return Strip(self._segments, self._cells).adjust_cell_length(columns)
+        self.pad_to(columns)
+        segments = self._segments if ground is None else list(Segment.apply_style(self._segments, ground))
+        return Strip(segments, self._cells).adjust_cell_length(columns)
 
     def _drop_end_blanks(self, columns: int) -> None:
         """Leave out blanks at the end that stand beyond so many columns: nothing is missed with them."""
@@ -115,10 +117,10 @@ class Row:
 class RowWidget(Widget):
     """A widget whose rows are drawn by `draw`, on the widget's own ground."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         self.canvas = DrawnLines(self)
         """Its rows, as they were drawn."""
-        super().__init__(id=id)
+        super().__init__(id=id, classes=classes)
 
     def new_row(self) -> Row:
         """Start an empty row."""
@@ -137,7 +139,7 @@ class RowWidget(Widget):
     def render_line(self, y: int) -> Strip:
         """Draw one row on the widget's ground, which Textual does not put under rows drawn this way."""
         columns = self.size.width
-        return self.draw(y, columns, self.canvas.palette).strip(columns).apply_style(self.canvas.ground)
+        return self.draw(y, columns, self.canvas.palette).strip(columns, self.canvas.ground)
 
     # What Textual asks for: see `DrawnLines`.
 

@@ -244,10 +244,11 @@ class PathIndex:
         marks = TrackMarks(self._log, track)
         marked = without_envelopes(path)
         best: int | None = None
-        for depth in range(len(marked) + 1):
+        # What touched the value itself is mostly near, and then all that is above it is looked at up to there alone.
+        for depth in range(len(marked), -1, -1):
             kind: TouchKind = _TOUCHED if depth == len(marked) else _STRUCT
             for mark in marks.of(marked[:depth], kind, first, last, newest_first=False):
-                best = last = mark.seq
+                best, last = mark.seq, mark.seq - 1
                 break
         return best
 

@@ -146,9 +146,9 @@ class RunReading:
         """Look at all steps that were not looked at yet."""
         self._start(self._scan, "scan", exclusive=True)
 
-    def read_writes(self, number: int, path: Path) -> None:
-        """Find the steps that wrote a path, seen from a step."""
-        self._start(lambda: self._read_writes(number, path), "writes", exclusive=True)
+    def read_writes(self, number: int, path: Path, first_beside: Callable[[int], int]) -> None:
+        """Find the steps that wrote a path, seen from a step; see `PathWrites.around`."""
+        self._start(lambda: self._read_writes(number, path, first_beside), "writes", exclusive=True)
 
     def read_runs(self) -> None:
         """Read the other runs, those first that this one is likely to be compared with."""
@@ -225,11 +225,11 @@ class RunReading:
         if not worker.is_cancelled:
             self._post(Scanned(alike_runs(self._model.overview)))
 
-    def _read_writes(self, number: int, path: Path) -> None:
+    def _read_writes(self, number: int, path: Path, first_beside: Callable[[int], int]) -> None:
         worker = get_current_worker()
 
         def read() -> None:
-            writes = self._model.writes(number, path, lambda: worker.is_cancelled)
+            writes = self._model.writes(number, path, lambda: worker.is_cancelled, first_beside)
             if not worker.is_cancelled:
                 self._post(WritesRead(path, writes))
 

@@ -192,9 +192,15 @@ class RunModel:
         writes = PathWrites(self.source, self.run.id, path, self.last)
         return writes.after(number) if direction > 0 else writes.before(number)
 
-    def writes(self, number: int, path: Path, cancelled: Callable[[], bool]) -> Writes:
+    def writes(
+        self,
+        number: int,
+        path: Path,
+        cancelled: Callable[[], bool],
+        first_beside: Callable[[int], int] = lambda step: step,
+    ) -> Writes:
         """The steps that wrote the value at a path, seen from a step; see `PathWrites.around`."""
-        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled)
+        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled, first_beside)
 
     def toggle_mark(self, number: int) -> str | None:
         """Mark a step with the next free letter, or take its mark away; see `Bookmarks.toggle`."""
