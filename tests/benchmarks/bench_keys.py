@@ -45,7 +45,7 @@ MEMORY_MB: Final = 150
 IDLE_TICKS: Final = 1
 
 DEBUGGER_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
-    ("l, h: to the next and previous step", (b"l",) * 12 + (b"h",) * 8),
+    ("right, left: to the next and previous step", (b"\x1b[C",) * 12 + (b"\x1b[D",) * 8),
     ("j, k in the timeline", (b"j",) * 10 + (b"k",) * 10),
     ("page down, page up", (b"\x1b[6~",) * 6 + (b"\x1b[5~",) * 6),
     ("g, G: to the ends", (b"g", b"G") * 3),
@@ -53,7 +53,7 @@ DEBUGGER_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
 )
 TREE_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
     ("j, k in the state", (b"j",) * 10 + (b"k",) * 10),
-    ("enter on a branch of the state", (b"\r",) * 8),
+    ("h, l, enter: fold and unfold a branch of the state", (b"h", b"l") * 6 + (b"\r",) * 6),
     ("left, right from the state", (b"\x1b[C",) * 8 + (b"\x1b[D",) * 8),
 )
 BROWSER_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
@@ -219,7 +219,7 @@ def measure(folder: Path, steps: int, runs: int, rounds: int, idle: float) -> in
 
 
 def _debugger_round(table: Table, app: Measured, idle: float) -> None:
-    for key in (b"l", b"h"):  # the first of each kind makes what later ones find
+    for key in (b"\x1b[C", b"\x1b[D"):  # the first of each kind makes what later ones find
         app.key(key)
     table.press(app, "debugger", DEBUGGER_KEYS)
     app.key(b"2")
@@ -227,7 +227,7 @@ def _debugger_round(table: Table, app: Measured, idle: float) -> None:
     app.key(b"\t")
     table.press(app, "debugger", TREE_KEYS)
     app.key(b"\x1b[Z")
-    table.rows.setdefault("debugger: held down, then let go", []).append(app.held(b"l", 90, 30))
+    table.rows.setdefault("debugger: held down, then let go", []).append(app.held(b"\x1b[C", 90, 30))
     if idle:
         table.hold("debugger: memory, MB", app.memory_mb(), MEMORY_MB)
         app.settled(5.0, quiet=5.0)

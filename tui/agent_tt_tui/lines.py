@@ -125,7 +125,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def refresh_items(self, indices: Iterable[int]) -> None:
         """Draw some lines anew, because what they show has changed; how many there are has not."""
         changed = set(indices)
-        for key in [key for key in self._cache.keys() if key[0] in changed]:
+        for key in [key for key in list(self._cache.keys()) if key[0] in changed]:
             self._cache.discard(key)
         for index in changed.intersection(range(self.scroll_offset.y, self.scroll_offset.y + self.size.height)):
             self.refresh_line(index)

@@ -116,8 +116,8 @@ class RunsScreen(CommandScreen[None]):
 
     def _watched(self) -> Sequence[tuple[RunSource, str | None]]:
         """The store, while something in it runs."""
-        runs = self.listing.runs or ()
-        return [(self.listing.source, None)] if any(run.status == "running" for run in runs) else []
+        index = self.listing.index
+        return [(self.listing.source, None)] if index is not None and index.running else []
 
     def _show_waiting(self, waiting: Sequence[Waiting]) -> None:
         """Say of runs that they wait."""

@@ -85,9 +85,18 @@ class RunRows(LineView, Generic[Item]):
         self._move_glyphs()
         self.refresh_lines_data()
         if current is not None:
-            index = next((index for index, row in enumerate(rows) if self.is_same(row, current)), None)
+            index = self.index_of(current)
             if index is not None and index != self.cursor:
                 self.move_to(index)
+
+    def index_of(self, current: Item) -> int | None:
+        """Where the run of a row stands; None where it does not."""
+        return next((index for index, row in enumerate(self.rows) if self.is_same(row, current)), None)
+
+    @property
+    def something_goes_on(self) -> bool:
+        """Whether anything that is shown still runs."""
+        return any(map(self.goes_on, self.rows))
 
     @property
     def moving(self) -> str:
@@ -106,7 +115,7 @@ class RunRows(LineView, Generic[Item]):
 
     def _move_glyphs(self) -> None:
         """Move the glyph of what runs as long as something does, and nothing else ever."""
-        moves = self.is_attached and self.app.animation_level != "none" and any(map(self.goes_on, self.rows))
+        moves = self.is_attached and self.app.animation_level != "none" and self.something_goes_on
         if moves and self._moving is None:
             self._moving = self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
         elif not moves and self._moving is not None:
