@@ -37,7 +37,9 @@ class Lookout:
         self._screen, self._has_news, self._tell, self._seconds = screen, has_news, tell, seconds
         self._ended = threading.Event()
         # No worker of Textual's: these are waited for by whoever waits until all is read, and this one never ends.
-        threading.Thread(target=self._look, name="lookout", daemon=True).start()
+        self.thread = threading.Thread(target=self._look, name="lookout", daemon=True)
+        """What looks."""
+        self.thread.start()
 
     def end(self) -> None:
         """Look no more; a look that is under way tells nothing any more."""
