@@ -1,4 +1,4 @@
-"""A key costs one layout and one paint, what did not change is not painted, and an app that is left alone does nothing."""
+"""A key is one layout and one paint, what did not change is not painted, and an app that is left alone does nothing."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import threading
@@ -94,6 +95,9 @@ class AgentTT(App[None]):
         """Open the first screen."""
         self.set_class(self.look.glyphs is ASCII, "ascii")
         await self.push_screen(self._first_screen())
+        if not self.is_headless:
+            # What was imported stays: Python's collector need not go through it again and again, while a key waits.
+            gc.freeze()
 
     def get_driver_class(self) -> type[Driver]:
         """Choose what drives the terminal: Textual's choice, but on Linux and macOS one that sleeps between keys."""

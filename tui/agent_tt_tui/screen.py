@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from textual import on
 from textual.css.query import NoMatches
-from textual.events import Resize
+from textual.events import Idle, Resize
 from textual.message import Message
+from textual.reactive import var
 from textual.screen import Screen
 
 from agent_tt_tui.feature import hearing
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
 
+_MESSAGE_STEPS: Final = 6
+"""Through so many widgets a message goes until it reaches the screen, and what the screen says about it its widgets."""
+
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
@@ -37,6 +42,9 @@ class CommandScreen(Screen[Result]):
 
     CONTEXT: ClassVar[Context]
     AUTO_FOCUS = "LineView"
+
+    focused: var[Widget | None] = var(None)
+    """What has the focus. Textual paints all of the screen when that changes; here what gets and loses it does."""
 
     _holds_paint = False
     """Whether what is laid out just now is painted later."""
@@ -62,6 +70,14 @@ class CommandScreen(Screen[Result]):
         if "CONTEXT" in vars(cls):
             cls.BINDINGS = cls.CONTEXT.screen_bindings()
         super().__init_subclass__(**inherit)
+
+    async def _on_idle(self, event: Idle) -> None:
+        """Let what a key began come to its end, before the screen is painted: messages go up widget by widget."""
+        for _ in range(_MESSAGE_STEPS):
+            await asyncio.sleep(0)
+            if not self._message_queue.empty():
+                event.prevent_default()  # there will be another idle moment after these
+                return
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
         """Lay out, and paint once the widgets that have another size now know of it.

@@ -31,6 +31,9 @@ _AHEAD: Final = 6
 _LEAST_AHEAD: Final = 2
 """So many of these are to be there; with fewer, further ones are read."""
 
+_AROUND: Final = 64
+"""Steps on both sides that the timeline shows with it, at most."""
+
 _QUICK_S: Final = 0.025
 """Up to so much of the processor, a step is read while the key waits: painting half of it first would take as long."""
 
@@ -99,6 +102,7 @@ class StepReader:
         if not self._is_local or took is None or took > _QUICK_S or self._model.is_reading:
             return None
         view, base, changes = self._load(wish)
+        self._model.fetch(wish.number - _AROUND, wish.number + _AROUND)
         rows = DiffRows(view.changes)
         return None if rows.is_slow else self._shown(wish, view, base, changes, rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Final
 
 from textual import events
@@ -153,6 +154,8 @@ class Listing(Feature):
             if self.index is None:
                 self._read_page()
             index = RunIndex(self.source.runs(archived=True)).prepare(self._sort)
+            if self._version is None and len(index.runs) > _AT_ONCE and not self._screen.app.is_headless:
+                gc.freeze()  # as the app does with itself: these take the collector longer than a key may
         except AgentTTError as error:
             self._screen.app.call_from_thread(self._screen.say, error.message, None)
             return
