@@ -23,6 +23,7 @@ quick:
 bench:
 	python tests/benchmarks/bench_store.py
 	python tests/benchmarks/bench_screen.py
+	python -m tests.benchmarks.bench_keys
 	python tests/benchmarks/bench_ask.py
 	python tests/benchmarks/bench_compare.py
 	python tests/benchmarks/bench_find.py

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 import agent_tt_tui
-from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.feature import Feature, hearing, hears
 from agent_tt_tui.keymaps import COMPARE, DEBUGGER, RUNS, SWEEP, TABLE
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.compare.table import TableScreen
@@ -108,8 +108,10 @@ class Listening(Feature):
 
 def test_a_feature_hears_messages_of_exactly_the_kinds_that_it_names():
     feature, said = Listening(), Said()
-    feature.hear(said)
-    feature.hear(Other())
+    hear = hearing([feature])
+    for message in (said, Other()):
+        for each in hear.get(type(message), ()):
+            each(message)
     assert feature.heard == [said, said]
 
 

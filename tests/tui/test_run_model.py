@@ -13,6 +13,7 @@ from agent_tt.model import Run
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE, RunModel
 from agent_tt_tui.viewmodel.debugger.shared_states import advance
+from agent_tt_tui.viewmodel.debugger.strip import StripLayout
 from agent_tt_tui.viewmodel.past.bases import bases, choose, following, lanes_between
 from agent_tt_tui.viewmodel.past.related import related_runs
 
@@ -161,11 +162,36 @@ def test_a_value_that_was_removed_and_came_back_was_written_by_all_the_steps_tha
 def test_writes_are_looked_for_so_far_around_a_step_and_it_is_known_how_far():
     writes = opened(FakeSource([{"n": number} for number in range(6001)])).writes(3000, ("n",), lambda: False)
     assert writes.cover(3000)
-    assert writes.cover(1001)
-    assert writes.cover(5000)
-    assert not writes.cover(5001)
-    assert not writes.cover(1000)
-    assert len(writes.signs) == 4000
+    assert writes.cover(2937)
+    assert writes.cover(3064)
+    assert not writes.cover(3065)
+    assert not writes.cover(2936)
+    assert {*range(2937, 3065)} <= {*writes.signs}
+
+
+class CountingQuestions(FakeSource):
+    """Counts how often it is asked who wrote a value."""
+
+    questions = 0
+
+    def last_write(self, run_id, step, path):
+        self.questions += 1
+        return super().last_write(run_id, step, path)
+
+    def next_write(self, run_id, step, path):
+        self.questions += 1
+        return super().next_write(run_id, step, path)
+
+
+def test_far_from_a_step_one_write_is_looked_for_in_each_place_that_shows_several_steps():
+    states = [{"n": max(100, number), "m": number % 2} for number in range(6001)]
+    asked = CountingQuestions(states)
+    layout = StripLayout.plan(100, 6000, 9)
+    writes = opened(asked).writes(3000, ("n",), lambda: False, layout.first_beside)
+    shown = {layout.column(number) for number in writes.signs}
+    assert shown == {layout.column(number) for number in range(101, 6001)}
+    assert (writes.begun, writes.ended) == (0, 6000)
+    assert asked.questions <= 2 * 64 + layout.columns + 2
 
 
 def test_marks_of_a_file_that_is_only_read_last_as_long_as_the_program():

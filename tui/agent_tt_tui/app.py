@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-import os
-import select
-import signal
 import sys
 import threading
 from functools import partial
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from textual.driver import Driver
     from textual.screen import Screen
 
     from agent_tt_tui.viewmodel.golden.watched import Watched
@@ -41,7 +40,6 @@ _log = logging.getLogger(__name__)
 _LOGGED_PACKAGES = ("agent_tt", "agent_tt_tui")
 _LOG_BYTES = 1_000_000
 _MESSAGE_COLUMNS = 200
-_TERMINAL_LOOK_S = 1.0
 
 
 class AgentTT(App[None]):
@@ -97,16 +95,18 @@ class AgentTT(App[None]):
         """Open the first screen."""
         self.set_class(self.look.glyphs is ASCII, "ascii")
         await self.push_screen(self._first_screen())
-        if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty() and hasattr(select, "poll"):
-            terminal = select.poll()
-            terminal.register(sys.__stdin__.fileno(), 0)
-            self.set_interval(_TERMINAL_LOOK_S, lambda: self._end_without(terminal))
+        if not self.is_headless:
+            # What was imported stays: Python's collector need not go through it again and again, while a key waits.
+            gc.freeze()
 
-    def _end_without(self, terminal: select.poll) -> None:
-        """End as programs do whose terminal is gone, also where nobody told this one: under nohup, or by setsid."""
-        if any(events & select.POLLHUP for _, events in terminal.poll(0)):
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGHUP)
+    def get_driver_class(self) -> type[Driver]:
+        """Choose what drives the terminal: Textual's choice, but on Linux and macOS one that sleeps between keys."""
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from agent_tt_tui.driver import QuietDriver
+
+        return QuietDriver
 
     def on_unmount(self) -> None:
         """End what is watched, and close the log."""

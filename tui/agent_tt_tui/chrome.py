@@ -15,6 +15,7 @@ from agent_tt_tui.text import clean, width
 if TYPE_CHECKING:
     from rich.style import Style
     from textual import events
+    from textual.geometry import Size
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -193,6 +194,10 @@ class Pane(Vertical):
         super().__init__(title, *content, id=id, classes=classes)
         self.title_row = title
         """The title row."""
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:  # noqa: ARG002, FBT001, FBT002 - Textual's
+        """Take a size; a pane scrolls nothing, so that no other layout follows from what is in it."""
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
 
     def on_mount(self) -> None:
         """Keep a title that has been told nothing in step with the focus."""

@@ -42,17 +42,17 @@ class Feature:
     COMMANDS: ClassVar[frozenset[str]] = frozenset()
     """The ids of the commands that it answers."""
 
-    _heard: ClassVar[Mapping[type[Message], tuple[str, ...]]] = {}
+    HEARD: ClassVar[Mapping[type[Message], tuple[str, ...]]] = {}
     """The names of the methods that are called with a message, by its class."""
 
     def __init_subclass__(cls) -> None:
         """Collect the methods that are marked with `hears`."""
-        heard = dict(cls._heard)
+        heard = dict(cls.HEARD)
         for name, method in vars(cls).items():
             kind = getattr(method, _HEARS, None)
             if kind is not None:
                 heard[kind] = (*heard.get(kind, ()), name)
-        cls._heard = heard
+        cls.HEARD = heard
 
     def blocked(self, command_id: str) -> str | None:
         """Say why one of its commands cannot be used now; `None` if it can."""
@@ -68,11 +68,6 @@ class Feature:
         """Close or clear what it has open; tell whether that was all that Esc is to do."""
         return False
 
-    def hear(self, message: Message) -> None:
-        """Do what is to be done about a message."""
-        for name in self._heard.get(type(message), ()):
-            getattr(self, name)(message)
-
     def before_leaving(self) -> str:
         """What to ask a person who leaves the screen, as something would be lost; "" for nothing."""
         return ""
@@ -81,3 +76,12 @@ class Feature:
         """What the screen below, which has other features, is to say when this one is left; "" for nothing."""
         del below
         return ""
+
+
+def hearing(features: Sequence[Feature]) -> Mapping[type[Message], Sequence[Callable[[Message], None]]]:
+    """What features do with messages, by their class: a screen gets fifty for a key, of which they hear a few."""
+    found: dict[type[Message], list[Callable[[Message], None]]] = {}
+    for feature in features:
+        for kind, names in feature.HEARD.items():
+            found.setdefault(kind, []).extend(getattr(feature, name) for name in names)
+    return found

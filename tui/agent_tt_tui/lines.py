@@ -13,11 +13,12 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from agent_tt_tui.drawn import DrawnLines
 from agent_tt_tui.keymaps import LIST
 from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from textual import events
     from textual.binding import BindingType
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
 
 _CACHED_LINES = 512
+
+_FREE = Segment(" ")
 
 Item = TypeVar("Item")
 
@@ -77,9 +80,10 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             return self.view
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        self.canvas = DrawnLines(self)
+        """Its visible lines, as they were drawn."""
         super().__init__(id=id, classes=classes)
-        self._cache: LRUCache[tuple[int, int, bool], Strip] = LRUCache(_CACHED_LINES)
-        self._palette: Palette | None = None
+        self._cache: LRUCache[tuple[int, int, bool, bool], Strip] = LRUCache(_CACHED_LINES)
 
     # What a subclass says.
 
@@ -110,9 +114,21 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def refresh_lines_data(self) -> None:
         """Draw everything anew because the data, or how many lines there are, has changed."""
         self._cache.clear()
-        self.virtual_size = Size(self.size.width, self.line_count)
+        size = Size(self.size.width, self.line_count)
+        if size != self.virtual_size:
+            # Without a layout: a list has no scrollbars, and where its height is its lines', it says so by itself.
+            self.set_reactive(LineView.virtual_size, size)
+            self._scroll_update(size)
         self.cursor = self.validate_cursor(self.cursor)
         self.refresh()
+
+    def refresh_items(self, indices: Iterable[int]) -> None:
+        """Draw some lines anew, because what they show has changed; how many there are has not."""
+        changed = set(indices)
+        for key in [key for key in list(self._cache.keys()) if key[0] in changed]:
+            self._cache.discard(key)
+        for index in changed.intersection(range(self.scroll_offset.y, self.scroll_offset.y + self.size.height)):
+            self.refresh_line(index)
 
     def move_to(self, index: int) -> None:
         """Put the cursor on a line, or on the nearest there is, and make the line visible."""
@@ -165,7 +181,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Learn the first size, and listen for another theme."""
-        self.app.theme_changed_signal.subscribe(self, self._forget_styles)
+        self.app.theme_changed_signal.subscribe(self, self._show_theme)
         self.refresh_lines_data()
 
     def on_resize(self) -> None:
@@ -204,42 +220,51 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         index = y + self.scroll_offset.y
         width = self.size.width
         if index >= self.line_count:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.canvas.ground)
         on_cursor = self.is_here(index)
         bright = on_cursor and self.has_focus
-        cells = self._cells(index, max(0, width - 2), bright=bright)
-        if not on_cursor:
-            return Strip.join([Strip.blank(1), cells, Strip.blank(1)]).apply_style(self.rich_style)
-        styles = self._styles()
-        bar = Segment(look_of(self).glyphs.bar, styles.bar_focused if bright else styles.bar_blurred)
-        row = Strip.join([Strip([bar], 1), cells, Strip.blank(1)])
-        ground = styles.cursor_focused if bright else styles.cursor_blurred
-        return row.apply_style(self.rich_style + ground)
+        key = (index, width, on_cursor, bright)
+        line = self._cache.get(key)
+        if line is None:
+            line = self._cache[key] = self._whole_line(index, width, on_cursor=on_cursor, bright=bright)
+        return line
 
-    def _cells(self, index: int, width: int, *, bright: bool) -> Strip:
-        key = (index, width, bright)
-        cells = self._cache.get(key)
-        if cells is None:
-            styles = self._styles()
-            cells = self.line(index, width, styles.cursor_row() if bright else styles).adjust_cell_length(width)
-            self._cache[key] = cells
-        return cells
+    def _whole_line(self, index: int, width: int, *, on_cursor: bool, bright: bool) -> Strip:
+        styles, columns = self.canvas.palette, max(0, width - 2)
+        cells = self.line(index, columns, styles.cursor_row() if bright else styles).adjust_cell_length(columns)
+        ground, bar = self.canvas.ground, _FREE
+        if on_cursor:
+            ground += styles.cursor_focused if bright else styles.cursor_blurred
+            bar = Segment(look_of(self).glyphs.bar, styles.bar_focused if bright else styles.bar_blurred)
+        # A strip costs as much as a line of cells: one is made, not one for each step on the way.
+        return Strip(Segment.apply_style([bar, *cells, _FREE], ground), columns + 2)
 
-    def _styles(self) -> Palette:
-        if self._palette is None:
-            self._palette = look_of(self).palette(self)
-        return self._palette
-
-    def _forget_styles(self, _theme: object) -> None:
-        self._palette = None
-        self._cache.clear()
+    def _show_theme(self, _theme: object) -> None:
+        self._forget_styles()
         self.refresh()
+
+    def _forget_styles(self) -> None:
+        self.canvas.forget_styles()
+        self._cache.clear()
+
+    # What Textual asks for: see `DrawnLines`.
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Give lines that were drawn."""
+        return self.canvas.lines(crop) if self.canvas.fills_widget else super().render_lines(crop)
+
+    def _set_dirty(self, *regions: Region) -> None:
+        self.canvas.forget(regions)
+        super()._set_dirty(*regions)
+
+    def _exchange_repaint_regions(self) -> Collection[Region]:
+        regions = super()._exchange_repaint_regions()
+        return self.canvas.changed(regions) if self.canvas.fills_widget else regions
 
     def notify_style_update(self) -> None:
         """Resolve the roles anew when the stylesheet gives this widget another ground."""
         super().notify_style_update()
-        self._palette = None
-        self._cache.clear()
+        self._forget_styles()
 
 
 class RowList(LineView, Generic[Item]):

@@ -8,11 +8,15 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
+from agent_tt_tui.drawn import DrawnLines
 from agent_tt_tui.look import look_of
 from agent_tt_tui.text import Align, cut, fit, width
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from rich.style import Style
+    from textual.geometry import Region
 
     from agent_tt_tui.palette import Palette
 
@@ -78,11 +82,13 @@ class Row:
             self._cut_to(start)
         return self.pad_to(start).join(other)
 
-    def strip(self, columns: int) -> Strip:
-        """Finish the row as exactly so many columns."""
+    def strip(self, columns: int, ground: Style | None = None) -> Strip:
+        """Finish the row as exactly so many columns, on a ground if one is given."""
         if self._cells > columns:
             self._cut_to(columns)
-        return Strip(self._segments, self._cells).adjust_cell_length(columns)
+        self.pad_to(columns)
+        segments = self._segments if ground is None else list(Segment.apply_style(self._segments, ground))
+        return Strip(segments, self._cells).adjust_cell_length(columns)
 
     def _drop_end_blanks(self, columns: int) -> None:
         """Leave out blanks at the end that stand beyond so many columns: nothing is missed with them."""
@@ -111,6 +117,11 @@ class Row:
 class RowWidget(Widget):
     """A widget whose rows are drawn by `draw`, on the widget's own ground."""
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        self.canvas = DrawnLines(self)
+        """Its rows, as they were drawn."""
+        super().__init__(id=id, classes=classes)
+
     def new_row(self) -> Row:
         """Start an empty row."""
         return Row(look_of(self).glyphs.cut)
@@ -128,5 +139,23 @@ class RowWidget(Widget):
     def render_line(self, y: int) -> Strip:
         """Draw one row on the widget's ground, which Textual does not put under rows drawn this way."""
         columns = self.size.width
-        row = self.draw(y, columns, look_of(self).palette(self))
-        return row.strip(columns).apply_style(self.rich_style)
+        return self.draw(y, columns, self.canvas.palette).strip(columns, self.canvas.ground)
+
+    # What Textual asks for: see `DrawnLines`.
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Give lines that were drawn."""
+        return self.canvas.lines(crop) if self.canvas.fills_widget else super().render_lines(crop)
+
+    def _set_dirty(self, *regions: Region) -> None:
+        self.canvas.forget(regions)
+        super()._set_dirty(*regions)
+
+    def _exchange_repaint_regions(self) -> Collection[Region]:
+        regions = super()._exchange_repaint_regions()
+        return self.canvas.changed(regions) if self.canvas.fills_widget else regions
+
+    def notify_style_update(self) -> None:
+        """Resolve the roles anew when the stylesheet gives this widget another ground."""
+        super().notify_style_update()
+        self.canvas.forget_styles()

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from textual import on
 from textual.css.query import NoMatches
+from textual.events import Idle, Resize
 from textual.message import Message
+from textual.reactive import var
 from textual.screen import Screen
 
+from agent_tt_tui.feature import hearing
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.requests import Confirm, ShowKeys
 from agent_tt_tui.running_forks import forks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from textual.geometry import Size
+    from textual.widget import Widget
 
     from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
+
+_MESSAGE_STEPS: Final = 6
+"""Through so many widgets a message goes until it reaches the screen, and what the screen says about it its widgets."""
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -33,8 +43,27 @@ class CommandScreen(Screen[Result]):
     CONTEXT: ClassVar[Context]
     AUTO_FOCUS = "LineView"
 
+    focused: var[Widget | None] = var(None)
+    """What has the focus. Textual paints all of the screen when that changes; here what gets and loses it does."""
+
+    _holds_paint = False
+    """Whether what is laid out just now is painted later."""
+
+    _hearing: Mapping[type[Message], Sequence[Callable[[Message], None]]] | None = None
+    """What the features do with a message, by its class."""
+
+    _sizes: Mapping[Widget, Size]
+    """The sizes of the widgets, as they were told of them."""
+
+    _unpainted: set[Widget]
+    """Widgets that are to be painted after the layout."""
+
     features: Sequence[Feature] = ()
     """What the screen can do. Messages go to all of them, Esc to one after the other until it has closed something."""
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        self._sizes, self._unpainted = {}, set()
+        super().__init__(classes=classes)
 
     def __init_subclass__(cls, **inherit: bool) -> None:
         """Bind the keys of the context; `inherit` is what Textual lets a subclass leave out."""
@@ -42,12 +71,57 @@ class CommandScreen(Screen[Result]):
             cls.BINDINGS = cls.CONTEXT.screen_bindings()
         super().__init_subclass__(**inherit)
 
+    async def _on_idle(self, event: Idle) -> None:
+        """Let what a key began come to its end, before the screen is painted: messages go up widget by widget."""
+        for _ in range(_MESSAGE_STEPS):
+            await asyncio.sleep(0)
+            if not self._message_queue.empty():
+                event.prevent_default()  # there will be another idle moment after these
+                return
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
+        """Lay out, and paint once the widgets that have another size now know of it.
+
+        Textual paints at once what they showed before, and again what they make of their size.
+        """
+        self._unpainted |= self._dirty_widgets
+        self._dirty_widgets.clear()
+        self._holds_paint = True
+        try:
+            super()._refresh_layout(size, scroll)
+        finally:
+            self._holds_paint = False
+        self._send_sizes()
+        # Behind the sizes that were sent, and then behind what widgets answered to them.
+        self.call_later(self.call_later, self._paint_laid_out)
+
+    def _send_sizes(self) -> None:
+        """Tell widgets of their size that Textual does not tell.
+
+        It compares with where a widget was last, which may have been worked out anew since the last layout, as when a
+        widget was asked for its size.
+        """
+        sizes: dict[Widget, Size] = {}
+        for widget, (region, _order, _clip, virtual_size, container_size, *_) in self._compositor.layers:
+            sizes[widget] = region.size
+            if self._sizes.get(widget) != region.size:
+                widget.post_message(Resize(region.size, virtual_size, container_size))
+        self._sizes = sizes
+
+    def _paint_laid_out(self) -> None:
+        if self.is_current and not self._layout_required:
+            self._compositor.update_widgets(self._dirty_widgets | self._unpainted)
+            self._unpainted.clear()
+            self._compositor_refresh()
+
     def _compositor_refresh(self) -> None:
         """Draw what changed; below a dialog, once.
 
         There Textual hands it to the dialog, which draws it, and then has the whole screen drawn again after the next
         message, and the next: a timer would repaint a dialog that nobody touches some ten times a second.
         """
+        if self._holds_paint:
+            return
         super()._compositor_refresh()
         if self is not self.app.screen:
             self._repaint_required = False
@@ -66,9 +140,12 @@ class CommandScreen(Screen[Result]):
         return next((feature for feature in self.features if command_id in feature.COMMANDS), None)
 
     @on(Message)
-    def _tell_features(self, message: Message) -> None:
-        for feature in self.features:
-            feature.hear(message)
+    def tell_features(self, message: Message) -> None:
+        """Let the features do what is to be done about a message."""
+        if self._hearing is None:
+            self._hearing = hearing(self.features)
+        for hear in self._hearing.get(type(message), ()):
+            hear(message)
 
     def say(self, message: str, seconds: float | None = 3.0) -> None:
         """Say something in the footer row; see `FooterRow.say`."""

@@ -21,7 +21,7 @@ from agent_tt.history.hashing import path_id, path_text
 from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import LogTransaction, TouchKind
 
 __all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks", "TrackMarks"]
+
+_FIRST_BLOCKS: Final = 4
+"""Blocks of the index that are read at first, of all that could hold what is looked for."""
 
 _TOUCHED: Final = "touched"
 _STRUCT: Final = "struct"
@@ -265,10 +268,11 @@ class PathIndex:
         marks = TrackMarks(self._log, track)
         marked = without_envelopes(path)
         best: int | None = None
-        for depth in range(len(marked) + 1):
+        # What touched the value itself is mostly near, and then all that is above it is looked at up to there alone.
+        for depth in range(len(marked), -1, -1):
             kind: TouchKind = _TOUCHED if depth == len(marked) else _STRUCT
             for mark in marks.of(marked[:depth], kind, first, last, newest_first=False):
-                best = last = mark.seq
+                best, last = mark.seq, mark.seq - 1
                 break
         return best
 
@@ -326,8 +330,30 @@ class TrackMarks:
     def _indexed(
         self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool, most_length: int | None
     ) -> Iterator[Mark]:
-        blocks = self._log.rows.marks(self._track, path_id(path), kind, first // BLOCK, last // BLOCK)
-        for block, bits, length in reversed(blocks) if newest_first else blocks:
+        low, high, few = first // BLOCK, last // BLOCK, _FIRST_BLOCKS
+        # Who asks mostly wants the nearest alone: blocks are read from there on, each time more of them.
+        while low <= high:
+            near, far = (max(low, high - few + 1), high) if newest_first else (low, min(high, low + few - 1))
+            marks = self._blocks(path, kind, near, far, newest_first=newest_first, most_length=most_length, first=first)
+            for mark in marks:
+                if first <= mark.seq <= last:
+                    yield mark
+            low, high, few = (low, near - 1, few * 4) if newest_first else (far + 1, high, few * 4)
+
+    def _blocks(
+        self,
+        path: Path,
+        kind: TouchKind,
+        near: int,
+        far: int,
+        *,
+        newest_first: bool,
+        most_length: int | None,
+        first: int,
+    ) -> Iterator[Mark]:
+        """The marks of some blocks; of the first and the last of them those beyond what was asked for too."""
+        rows = self._log.rows.marks(self._track, path_id(path), kind, near, far)
+        for block, bits, length in reversed(rows) if newest_first else rows:
             if type(block) is not int or type(bits) is not int:
                 raise Damaged(
                     f"the index of changes of track {self._track} is damaged",
@@ -339,18 +365,18 @@ class TrackMarks:
             if began_longer and block * BLOCK >= first:
                 continue
             for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
-                seq = block * BLOCK + bit
-                if first <= seq <= last:
-                    yield Mark(seq, length)
+                yield Mark(block * BLOCK + bit, length)
 
 
 def _says(touch: Touch, kind: TouchKind) -> bool:
     return kind == _TOUCHED or (touch.struct if kind == _STRUCT else touch.grown)
 
 
-def _set_bits(bits: int, *, newest_first: bool) -> Sequence[int]:
-    found = [bit for bit in range(BLOCK) if bits >> bit & 1]
-    return found[::-1] if newest_first else found
+def _set_bits(bits: int, *, newest_first: bool) -> Iterator[int]:
+    while bits:
+        bit = (bits if newest_first else bits & -bits).bit_length() - 1
+        yield bit
+        bits ^= 1 << bit
 
 
 def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here

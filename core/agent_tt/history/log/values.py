@@ -117,7 +117,7 @@ def _written(log: StateLog, track: int, seq: int, path: Path) -> Wire:
             own = len(op_path(op))
             if op[0] == "s":
                 return get(op[2], path[own:])
-            return get(op[3], (path[own] - op[2], *path[own + 1 :]))  # type: ignore[operator]  # numbers, see `_is_write`
+            return get(op[3], (path[own] - op[2], *path[own + 1 :]))  # type: ignore[operator, arg-type]  # numbers, see `_is_write`
     raise _Unknown
 
 

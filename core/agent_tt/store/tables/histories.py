@@ -70,7 +70,7 @@ class HistoryRows(Rows):
         """What the index says of a path in blocks first..last, in order: block, bits of that kind, length before."""
         return self.query(
             f"SELECT block, {kind}, len0 FROM changes"  # noqa: S608  # one of three words of ours
-            " WHERE track = ? AND path = ? AND block BETWEEN ? AND ? ORDER BY block",
+            f" WHERE track = ? AND path = ? AND block BETWEEN ? AND ? AND {kind} <> 0 ORDER BY block",
             (track, path, first, last),
         )
 

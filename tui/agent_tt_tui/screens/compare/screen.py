@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.timer import Timer
 
     from agent_tt.comparing.runs.comparison import Row
     from agent_tt.comparing.values.states import Change
@@ -83,6 +84,7 @@ class CompareScreen(CommandScreen[None]):
         self._settled = False
         """Whether the processes that were started here had ended, and written down how, before the last reading."""
         self._zoomed = self._low = False
+        self._looking: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out header, steps, state, outcome, strip and footer."""
@@ -105,7 +107,7 @@ class CompareScreen(CommandScreen[None]):
         self._show_live()
         self._say_comparing()
         self._look()
-        self.set_interval(_POLL_SECONDS, self._look)
+        self._looking = self.set_interval(_POLL_SECONDS, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the outcome a title where there is room, and one pane all rows where there is little."""
@@ -126,7 +128,10 @@ class CompareScreen(CommandScreen[None]):
 
     def _look(self) -> None:
         """Read anew when a store has changed; one reading at a time, so that a slow one still ends."""
-        if not self._reading and not self._over:
+        if self._over:
+            if self._looking is not None:
+                self._looking.pause()
+        elif not self._reading:
             self._reading = True
             self.run_worker(self._read, group="compare", thread=True, exit_on_error=False)
 

@@ -15,6 +15,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.keymaps import TABLE
 from agent_tt_tui.look import look_of
+from agent_tt_tui.lookout import ENDED_SECONDS, Lookout
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.running.approvals import Approvals
@@ -80,9 +81,10 @@ class TableScreen(CommandScreen[None]):
             archived: Whether archived forks are among those.
         """
         super().__init__()
+        self._approvals = Approvals(self, self._watched, self._show_waiting)
         self.features = (
             RunControl(self, self.shown_runs, lambda _: source),
-            Approvals(self, self._watched, self._show_waiting),
+            self._approvals,
         )
         self._source = source
         self._reader = TableReader(source, base, others, archived=archived)
@@ -107,7 +109,21 @@ class TableScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Compare, and follow the store."""
         self._look()
-        self.set_interval(_POLL_SECONDS, self._look)
+        self._lookout = Lookout(self, self._has_news, self._look, self._pause)
+
+    def on_unmount(self) -> None:
+        """Look no more."""
+        self._lookout.end()
+
+    def _goes_on(self) -> bool:
+        return any(run.status == "running" for run in self.all_runs())
+
+    def _has_news(self) -> bool:
+        # A process may end without a word in the store, so what runs is looked at again although nothing changed.
+        return self._goes_on() or self._source.version() != self._version
+
+    def _pause(self) -> float:
+        return _POLL_SECONDS if self._goes_on() else ENDED_SECONDS
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the chosen run more rows where there are many, and none where there are few."""
@@ -124,7 +140,7 @@ class TableScreen(CommandScreen[None]):
 
     def _read(self) -> None:
         worker, began = get_current_worker(), time.monotonic()
-        rest = _RESTS if any(run.status == "running" for run in self.all_runs()) else 0
+        rest = _RESTS if self._goes_on() else 0
         try:
             version = self._source.version()
             # A process may end without a word in the store, so what runs is looked at again although nothing changed.
@@ -158,6 +174,7 @@ class TableScreen(CommandScreen[None]):
 
     def _show(self, table: Table, due: int) -> None:
         self._table, self._failure = table, ""
+        self._approvals.look_out()
         self.query_one(HeaderRow).state = self._header(due)
         self.query_one(TableHead).table = table
         self._show_rows()

@@ -10,10 +10,9 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
+from agent_tt_tui.screens.debugger.step_reader import StepRead, StepReader, StepWish
 from agent_tt_tui.viewmodel.debugger.folding import alike_runs
 from agent_tt_tui.viewmodel.debugger.newest import Newest
-from agent_tt_tui.viewmodel.past.bases import BaseKind, choose, lanes_between
-from agent_tt_tui.viewmodel.values.difflines import DiffRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
-    from agent_tt_tui.viewmodel.debugger.stepview import StepView
-    from agent_tt_tui.viewmodel.past.bases import Base
     from agent_tt_tui.viewmodel.past.other_state import OtherState
     from agent_tt_tui.viewmodel.past.related import Kin
     from agent_tt_tui.viewmodel.past.writes import Writes
+
+__all__ = ["RunReading", "StepRead", "StepWish"]
 
 _log = logging.getLogger(__name__)
 
@@ -56,21 +55,6 @@ class Scanned(Message):
 @dataclass
 class PagesRead(Message):
     """Steps that were missing are at hand."""
-
-
-@dataclass
-class StepRead(Message):
-    """A step was read, and its changes laid out for so many columns.
-
-    Attributes:
-        between: The steps of other lanes that lie between the two; "" for none.
-    """
-
-    view: StepView
-    base: Base
-    rows: DiffRows
-    columns: int
-    between: str
 
 
 @dataclass
@@ -116,29 +100,13 @@ class Arrived(Message):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StepWish:
-    """A step to read.
-
-    Attributes:
-        number: The step.
-        base: What to compare it with; None for the usual.
-        columns: Columns of the diff pane.
-        other: The state that a person named, if one did.
-    """
-
-    number: int
-    base: BaseKind | None
-    columns: int
-    other: OtherState | None = None
-
-
 class RunReading:
     """Reads a run for a screen, which gets the messages of this module."""
 
     def __init__(self, screen: Screen[None], model: RunModel) -> None:
         self._screen = screen
         self._model = model
+        self._reader = StepReader(model)
         self._steps: Newest[StepWish] = Newest()
         self._pages: Newest[tuple[int, int]] = Newest()
         self._versions: Newest[str] = Newest()
@@ -147,10 +115,27 @@ class RunReading:
         """Open the run at a step; by default at the first error, else at the last step."""
         self._start(lambda: self._open(step), "open")
 
+    def step_now(self, wish: StepWish) -> StepRead | None:
+        """A step that is in memory, or is read in a moment; None where it has to be read in a thread."""
+        found = self._reader.at_hand(wish)
+        if found is None and not self._steps.is_busy:
+            found = self._reader.read_at_once(wish)
+        return found
+
     def read_step(self, wish: StepWish) -> None:
         """Read a step, unless another is asked for before its turn comes."""
         if self._steps.put(wish):
             self._start(self._read_steps, "steps")
+
+    def read_ahead(self, wish: StepWish, direction: int) -> None:
+        """Read the steps beside one that is shown, those first towards which somebody goes."""
+        wishes = self._reader.missing_ahead(wish, direction)
+        if wishes:
+            self._start(lambda: self._read_ahead(wishes), "ahead", exclusive=True)
+
+    def forget_steps(self) -> None:
+        """Show no step from memory that was read before now."""
+        self._reader.forget()
 
     def read_pages(self, first: int, last: int) -> None:
         """Get the steps first..last at hand."""
@@ -161,9 +146,9 @@ class RunReading:
         """Look at all steps that were not looked at yet."""
         self._start(self._scan, "scan", exclusive=True)
 
-    def read_writes(self, number: int, path: Path) -> None:
-        """Find the steps that wrote a path, seen from a step."""
-        self._start(lambda: self._read_writes(number, path), "writes", exclusive=True)
+    def read_writes(self, number: int, path: Path, first_beside: Callable[[int], int]) -> None:
+        """Find the steps that wrote a path, seen from a step; see `PathWrites.around`."""
+        self._start(lambda: self._read_writes(number, path, first_beside), "writes", exclusive=True)
 
     def read_runs(self) -> None:
         """Read the other runs, those first that this one is likely to be compared with."""
@@ -212,16 +197,14 @@ class RunReading:
 
     def _read_steps(self) -> None:
         while (wish := self._steps.take()) is not None:
-            base = choose(self._model, wish.number, wish.base, wish.other)
-            view = self._model.load(wish.number, base.step, base.other, pending=base.kind == "pending")
-            if base.kind == "pending" and not view.changes and view.error is None:
-                base = choose(self._model, wish.number, None, wish.other)
-                view = self._model.load(wish.number, base.step, base.other)
-            rows = DiffRows(view.changes)
-            rows.lay_out(wish.columns)
-            own = None if base.other is not None else view.base
-            between = lanes_between(self._model.overview, own, view.number)
-            self._post(StepRead(view, base, rows, wish.columns, between))
+            self._post(self._reader.read(wish))
+
+    def _read_ahead(self, wishes: Sequence[StepWish]) -> None:
+        worker = get_current_worker()
+        for wish in wishes:
+            if worker.is_cancelled:
+                return
+            self._reader.read(wish)
 
     def _read_pages(self) -> None:
         while (wanted := self._pages.take()) is not None:
@@ -242,11 +225,11 @@ class RunReading:
         if not worker.is_cancelled:
             self._post(Scanned(alike_runs(self._model.overview)))
 
-    def _read_writes(self, number: int, path: Path) -> None:
+    def _read_writes(self, number: int, path: Path, first_beside: Callable[[int], int]) -> None:
         worker = get_current_worker()
 
         def read() -> None:
-            writes = self._model.writes(number, path, lambda: worker.is_cancelled)
+            writes = self._model.writes(number, path, lambda: worker.is_cancelled, first_beside)
             if not worker.is_cancelled:
                 self._post(WritesRead(path, writes))
 
@@ -270,6 +253,8 @@ class RunReading:
         def refresh() -> None:
             nonlocal grew
             grew = self._model.refresh() or grew  # what the first of several looks found is news still
+            if grew:
+                self._reader.forget()
 
         while self._versions.take() is not None:
             self._guarded(refresh)
@@ -317,6 +302,7 @@ class RunReading:
 
     def _toggle_mark(self, number: int) -> None:
         self._guarded(lambda: self._model.toggle_mark(number))
+        self._reader.forget()  # a mark is something to compare with
         self._post(PagesRead())
 
     def _guarded(self, work: Callable[[], object]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import on
+
 from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.debugger.features.blame import WhoWrote
@@ -25,6 +27,7 @@ from agent_tt_tui.screens.debugger.features.watches import Watches
 from agent_tt_tui.screens.debugger.features.writes import SelectedWrites
 from agent_tt_tui.screens.debugger.panes import Panes
 from agent_tt_tui.screens.debugger.past_reading import PastReading
+from agent_tt_tui.screens.debugger.run_reading import RunGrew
 from agent_tt_tui.screens.debugger.time import Time
 from agent_tt_tui.screens.debugger.watch_reading import WatchReading
 from agent_tt_tui.screens.golden.opening import Goldens
@@ -119,6 +122,10 @@ class DebuggerScreen(CommandScreen[None]):
         """Lay out the panes and the footer."""
         yield from self.panes.compose()
         yield self.footer()
+
+    @on(RunGrew)
+    def _look_out(self) -> None:
+        self.approvals.look_out()
 
     def shown_runs(self) -> Sequence[Run]:
         """The run."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.lookout import ENDED_SECONDS, Lookout
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.widgets.debugger.scrubber import Scrubber
 from agent_tt_tui.widgets.debugger.timeline import Timeline
@@ -78,8 +79,10 @@ class Time(Feature):
         """What is called when somebody goes to a step, before that is shown."""
         self._open_at = step
         self._opened = False
+        self._came_from = 0
         self._landing: tuple[int, Callable[[StepView], None]] | None = None
         self._patience: Timer | None = None
+        self._lookout: Lookout | None = None
 
     # What was read.
 
@@ -93,13 +96,22 @@ class Time(Feature):
         self.panes.refresh_run()
         self.show(message.number)
         self.reading.scan()
-        self.screen.set_interval(_POLL_SECONDS, self.reading.poll)
+        self._lookout = Lookout(self.screen, self.model.has_news, self.reading.poll, self._pause)
+
+    def _pause(self) -> float:
+        return _POLL_SECONDS if self.model.run.status == "running" else ENDED_SECONDS
+
+    @hears(events.Unmount)
+    def _on_unmount(self, _event: events.Unmount) -> None:
+        if self._lookout is not None:
+            self._lookout.end()
 
     @hears(reading.Scanned)
     def _on_scanned(self, message: reading.Scanned) -> None:
         if message.alike is not None:
             self.panes.timeline.show_alike(message.alike)
         if len(self.model.overview.lanes) > 1:
+            self.reading.forget_steps()
             # Only now is it known that the step before is one of the same lane.
             self.read_step()
         self.panes.refresh_run()
@@ -122,6 +134,15 @@ class Time(Feature):
         self.panes.diff.show(message.view, message.base, message.rows, message.columns, message.between)
         self.show_view()
         self.panes.make_room_for_diff()
+        self.screen.call_after_refresh(self._read_ahead)
+
+    def _read_ahead(self) -> None:
+        """Read the steps beside the one that is shown, once that is painted."""
+        direction = -1 if self.number < self._came_from else 1
+        self._came_from = self.number
+        self.reading.read_ahead(
+            reading.StepWish(self.number, self.base, self.panes.diff.columns, self.other), direction
+        )
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
@@ -180,9 +201,14 @@ class Time(Feature):
         """Read the step that is to be shown, again if it is shown already."""
         if not self._opened:
             return
+        wish = reading.StepWish(self.number, self.base, self.panes.diff.columns, self.other)
+        found = self.reading.step_now(wish)
+        if found is not None:
+            self.screen.tell_features(found)
+            return
         if self._patience is None:
             self._patience = self.screen.set_timer(_PATIENCE_SECONDS, self._say_reading)
-        self.reading.read_step(reading.StepWish(self.number, self.base, self.panes.diff.columns, self.other))
+        self.reading.read_step(wish)
 
     def show_view(self) -> None:
         """Show the step that was read, with the edits made to it, and in it what was gone to."""

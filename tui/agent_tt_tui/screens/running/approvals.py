@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from textual.timer import Timer
+
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt_tui.screen import CommandScreen
@@ -79,18 +81,27 @@ class Approvals(Feature):
         """Whether it is being looked which calls wait."""
         self._versions: tuple[int, ...] | None = None
         self._asking: AskDialog | None = None
+        self._looking: Timer | None = None
 
     @hears(events.Mount)
     def _on_mount(self, _event: events.Mount) -> None:
-        self._screen.set_interval(_LOOK_SECONDS, self._look_for_questions)
+        self._looking = self._screen.set_interval(_LOOK_SECONDS, self._look_for_questions)
 
     # Looking.
+
+    def look_out(self) -> None:
+        """Look for questions from now on, as long as a run is shown that may ask: one may have begun."""
+        if self._looking is not None and self._watched():
+            self._looking.resume()
 
     def _look_for_questions(self) -> None:
         if self.is_reading:
             return
         watched = self._watched()
-        if watched or self.waiting or self._asking is not None:
+        if not (watched or self.waiting or self._asking is not None):
+            if self._looking is not None:
+                self._looking.pause()
+        else:
             self.is_reading = True
             self._screen.run_worker(
                 partial(self._read_questions, watched), group="questions", thread=True, exit_on_error=False

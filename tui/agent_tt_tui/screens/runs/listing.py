@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Final
 
 from textual import events
@@ -14,12 +15,13 @@ from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.format import short_path
 from agent_tt_tui.lines import LineView
-from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, SortKey, run_rows
+from agent_tt_tui.lookout import Lookout
+from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, ListedRuns, RunIndex, SortKey
 from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
 from agent_tt_tui.widgets.runs.run_preview import PreviewPane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -32,7 +34,7 @@ _FIRST_PAGE: Final = 60
 """So many runs are shown while all others are read."""
 
 _AT_ONCE: Final = 1_000
-"""More runs than these are sorted and filtered in a thread."""
+"""More runs than these are sorted in a thread, once for each order."""
 
 SEARCH_ALL: Final = "/"
 """Typed as a filter, it asks for a search of what the runs recorded."""
@@ -53,7 +55,7 @@ class Listing(Feature):
         self._screen = screen
         self.source = source
         """Where the runs are."""
-        self.runs: Sequence[Run] | None = None
+        self.index: RunIndex | None = None
         """All runs there are; None while they are read for the first time."""
         self.with_archived = False
         """Whether archived runs are shown too."""
@@ -62,8 +64,16 @@ class Listing(Feature):
         self._reading = False
         self._look_again = False
         self._version: int | None = None
+        self._lookout: Lookout | None = None
+        self.on_read: list[Callable[[], None]] = []
+        """What is called after the runs were read."""
 
     # What it shows.
+
+    @property
+    def runs(self) -> Sequence[Run] | None:
+        """All runs there are; None while they are read for the first time."""
+        return None if self.index is None else self.index.runs
 
     @property
     def _list(self) -> RunList:
@@ -92,7 +102,7 @@ class Listing(Feature):
     @property
     def marked(self) -> Sequence[Run]:
         """The runs that keys act on: the selected ones that are shown, else the one under the cursor."""
-        chosen = [row.run for row in self._list.rows if row.run.id in self._selected]
+        chosen = self._list.shown.runs(self._selected) if self._selected else []
         run = self.run_under_cursor
         return chosen or ([run] if run is not None else [])
 
@@ -102,7 +112,15 @@ class Listing(Feature):
     def _on_mount(self, _event: events.Mount) -> None:
         self._filter.display = False
         self._look_for_changes()
-        self._screen.set_interval(_POLL_SECONDS, self._look_for_changes)
+        self._lookout = Lookout(self._screen, self._has_news, self._look_for_changes, lambda: _POLL_SECONDS)
+
+    @hears(events.Unmount)
+    def _on_unmount(self, _event: events.Unmount) -> None:
+        if self._lookout is not None:
+            self._lookout.end()
+
+    def _has_news(self) -> bool:
+        return not self._reading and self.source.version() != self._version
 
     def read_again(self) -> None:
         """Read the runs again, even if they are just being read."""
@@ -133,49 +151,58 @@ class Listing(Feature):
             version = self.source.version()
             if version == self._version:
                 return
-            if self.runs is None:
+            if self.index is None:
                 self._read_page()
-            runs = self.source.runs(archived=True)
+            index = RunIndex(self.source.runs(archived=True)).prepare(self._sort)
+            if self._version is None and len(index.runs) > _AT_ONCE and not self._screen.app.is_headless:
+                gc.freeze()  # as the app does with itself: these take the collector longer than a key may
         except AgentTTError as error:
             self._screen.app.call_from_thread(self._screen.say, error.message, None)
             return
         if not get_current_worker().is_cancelled:
-            self._screen.app.call_from_thread(self._show_runs, version, runs)
+            self._screen.app.call_from_thread(self._show_runs, version, index)
 
     def _read_page(self) -> None:
         """Show the newest runs of very many while the others are read."""
         page = self.source.runs(limit=_FIRST_PAGE)
         if len(page) == _FIRST_PAGE and not get_current_worker().is_cancelled:
-            self._screen.app.call_from_thread(self._show_runs, None, page)
+            self._screen.app.call_from_thread(self._show_runs, None, RunIndex(page))
 
-    def _show_runs(self, version: int | None, runs: Sequence[Run]) -> None:
-        self._version, self.runs = version, runs
+    def _show_runs(self, version: int | None, index: RunIndex) -> None:
+        self._version, self.index = version, index
+        for tell in self.on_read:
+            tell()
         self._refresh_rows()
         self._screen.query_one(PreviewPane).read_soon()
 
     def _refresh_rows(self) -> None:
-        if self.runs is None:
+        if self.index is None:
             return
-        runs, sort, archived = self.runs, self._sort, self.with_archived
+        index, sort, archived = self.index, self._sort, self.with_archived
         text = self._filter.value.strip()
-        if len(runs) <= _AT_ONCE:
-            self._show_rows(_rows(runs, sort, text, archived=archived))
+
+        def lay_out() -> ListedRuns:
+            # A sweep is one row, unless something is looked for, which may be one of its runs.
+            return index.rows(sort=sort, text=text, archived=archived, sweeps="grouped" if text else "folded")
+
+        if len(index.runs) <= _AT_ONCE or index.is_ready(sort):
+            self._screen.workers.cancel_group(self._screen, "rows")
+            self._show_rows(lay_out())
             return
 
-        def lay_out() -> None:
-            rows = _rows(runs, sort, text, archived=archived)
+        def lay_out_then_show() -> None:
+            rows = lay_out()
             if not get_current_worker().is_cancelled:
                 self._screen.app.call_from_thread(self._show_rows, rows)
 
-        self._screen.run_worker(lay_out, group="rows", exclusive=True, thread=True, exit_on_error=False)
+        self._screen.run_worker(lay_out_then_show, group="rows", exclusive=True, thread=True, exit_on_error=False)
 
-    def _show_rows(self, rows: Sequence[RunRow]) -> None:
+    def _show_rows(self, rows: ListedRuns) -> None:
         columns = self._screen.query_one(RunColumns)
         columns.sort = self._sort
         columns.refresh()
         self._list.show(rows, frozenset(self._selected), "" if rows else self._why_empty())
-        shown = sum(len(row.group.runs) if row.group is not None else 1 for row in rows)
-        self._screen.query_one(HeaderRow).state = self._header(shown)
+        self._screen.query_one(HeaderRow).state = self._header(rows.count)
         self._screen.refresh_footer()
 
     def _why_empty(self) -> str:
@@ -184,7 +211,8 @@ class Listing(Feature):
         return "all runs are archived: v shows them" if self.runs else "no run yet: a adds one"
 
     def _header(self, shown: int) -> HeaderState:
-        total = sum(self.with_archived or not run.archived for run in self.runs or ())
+        index = self.index
+        total = 0 if index is None else len(index.runs) - (0 if self.with_archived else index.archived)
         count = fmt.counted(total, "run")
         facts = [Fact(count if shown == total else f"{fmt.count(shown)} of {count}")]
         facts.append(Fact(short_path(self.source.path), 2))
@@ -206,7 +234,7 @@ class Listing(Feature):
         """Say why nothing can be selected, or that there is nothing more to show."""
         if command_id == "runs.select" and self.row is None:
             return "there is no run yet"
-        if command_id == "runs.archived" and not any(run.archived for run in self.runs or ()):
+        if command_id == "runs.archived" and not (self.index is not None and self.index.archived):
             return "no run is archived: x archives one"
         return None
 
@@ -232,7 +260,7 @@ class Listing(Feature):
         """Show archived runs too, or not."""
         self.with_archived = not self.with_archived
         self._refresh_rows()
-        count = sum(run.archived for run in self.runs or ())
+        count = self.index.archived if self.index is not None else 0
         how = "shown" if self.with_archived else "hidden"
         self._screen.say(f"{fmt.counted(count, 'archived run')} {how}")
 
@@ -262,8 +290,3 @@ class Listing(Feature):
             self._selected.clear()
         self._refresh_rows()
         return True
-
-
-def _rows(runs: Sequence[Run], sort: SortKey, text: str, *, archived: bool) -> list[RunRow]:
-    """What is listed: a sweep as one row, unless something is looked for, which may be one of its runs."""
-    return run_rows(runs, sort=sort, text=text, archived=archived, sweeps="grouped" if text else "folded")

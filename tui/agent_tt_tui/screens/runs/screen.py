@@ -61,6 +61,8 @@ class RunsScreen(CommandScreen[None]):
         self.opening = Opening(self, self.listing, replays)
         """From it to one of the runs."""
         self._sweep_rows = SweepRows(self, self.listing)
+        approvals = Approvals(self, self._watched, self._show_waiting)
+        self.listing.on_read.append(approvals.look_out)
         self.features = (
             self.listing,
             self.opening,
@@ -69,7 +71,7 @@ class RunsScreen(CommandScreen[None]):
             Keeping(self, self.listing, self.opening),
             RunAgain(self, self.opening, replays),
             RunControl(self, self.shown_runs, lambda _: source),
-            Approvals(self, self._watched, self._show_waiting),
+            approvals,
             Goldens(self, self._run_to_keep),
         )
 
@@ -114,8 +116,8 @@ class RunsScreen(CommandScreen[None]):
 
     def _watched(self) -> Sequence[tuple[RunSource, str | None]]:
         """The store, while something in it runs."""
-        runs = self.listing.runs or ()
-        return [(self.listing.source, None)] if any(run.status == "running" for run in runs) else []
+        index = self.listing.index
+        return [(self.listing.source, None)] if index is not None and index.running else []
 
     def _show_waiting(self, waiting: Sequence[Waiting]) -> None:
         """Say of runs that they wait."""

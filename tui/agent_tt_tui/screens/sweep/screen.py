@@ -13,6 +13,7 @@ from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.keymaps import SWEEP
 from agent_tt_tui.look import look_of
+from agent_tt_tui.lookout import ENDED_SECONDS, Lookout
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
@@ -80,7 +81,22 @@ class SweepScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Read it, and follow the store."""
         self._look()
-        self.set_interval(_POLL_SECONDS, self._look)
+        self._lookout = Lookout(self, self._has_news, self._look, self._pause)
+
+    def on_unmount(self) -> None:
+        """Look no more."""
+        self._lookout.end()
+
+    def _has_news(self) -> bool:
+        # Who drives it may go without a word in the store.
+        return self._goes_on or self._source.version() != self._version
+
+    def _pause(self) -> float:
+        return _POLL_SECONDS if self._goes_on else ENDED_SECONDS
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._matrix is None or self._matrix.status == "running"
 
     def on_resize(self, event: events.Resize) -> None:
         """Share the rows: the matrix takes what it needs, as long as some answers can be seen."""

@@ -27,6 +27,12 @@ class Newest(Generic[Item]):
             start, self._busy = not self._busy, True
             return start
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being done, or waits for it."""
+        with self._lock:
+            return self._busy
+
     def take(self) -> Item | None:
         """What the worker does next; None ends it."""
         with self._lock:

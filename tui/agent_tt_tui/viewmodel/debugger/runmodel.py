@@ -92,6 +92,15 @@ class RunModel:
         first, last = max(first, 1), min(last, self.last)
         return all(number in self._pages for number in range((first - 1) // PAGE, (last - 1) // PAGE + 1))
 
+    def is_near(self, number: int) -> bool:
+        """Whether the state after a step is at hand, or that before it, from which it is made."""
+        return self._states.has(number) or self._states.has(number - 1)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a thread is reading just now, for which another one would have to wait."""
+        return self._reading.locked()
+
     # Reading.
 
     def open(self) -> None:
@@ -183,9 +192,15 @@ class RunModel:
         writes = PathWrites(self.source, self.run.id, path, self.last)
         return writes.after(number) if direction > 0 else writes.before(number)
 
-    def writes(self, number: int, path: Path, cancelled: Callable[[], bool]) -> Writes:
+    def writes(
+        self,
+        number: int,
+        path: Path,
+        cancelled: Callable[[], bool],
+        first_beside: Callable[[int], int] = lambda step: step,
+    ) -> Writes:
         """The steps that wrote the value at a path, seen from a step; see `PathWrites.around`."""
-        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled)
+        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled, first_beside)
 
     def toggle_mark(self, number: int) -> str | None:
         """Mark a step with the next free letter, or take its mark away; see `Bookmarks.toggle`."""
@@ -196,6 +211,10 @@ class RunModel:
         """Read which watches there are; where they hold is found out by `board.look`."""
         with self._reading:
             self.board.read()
+
+    def has_news(self) -> bool:
+        """Whether anything was written since the last time."""
+        return self.source.version() != self._version or self._died()
 
     def refresh(self) -> bool:
         """Learn what was written since the last time.

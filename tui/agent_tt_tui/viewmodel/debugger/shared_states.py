@@ -31,6 +31,10 @@ class SharedStates:
         """Read everything anew from now on."""
         self._kept.clear()
 
+    def has(self, number: int) -> bool:
+        """Whether the state after a step is kept."""
+        return number in self._kept
+
     def get(self, number: int) -> Wire:
         """The state after a step.
 

@@ -58,6 +58,10 @@ class StripLayout:
         first = -(-column * self.last // self.columns) + 1
         return first, max(first, -(-(column + 1) * self.last // self.columns))
 
+    def first_beside(self, number: int) -> int:
+        """The first of the steps that stand in one column with a step."""
+        return number if self.cell or number < 1 else self.steps(self.column(number))[0]
+
     def is_between(self, column: int) -> bool:
         """Whether a column is part of the line that leads from a step to the next."""
         return column >= 0 and self.cell > 1 and column % self.cell > 0

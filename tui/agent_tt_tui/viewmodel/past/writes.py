@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 Sign: TypeAlias = Literal["+", "~", "-"]
 """What a step did to a value: made it, changed it or something in it, removed it."""
 
-_MOST_WRITES: Final = 2_000
-"""Steps looked for in each direction."""
+_MOST_WRITES: Final = 64
+"""Steps looked for in each direction, one by one: more than are seen at once."""
+
+_MOST_PLACES: Final = 400
+"""Places looked for beyond them: more than a strip has columns."""
 
 _MOST_LOOKS: Final = 64
 """How often it is looked whether an operation removed the value, which may cost reading a state."""
@@ -31,13 +34,17 @@ class Writes:
 
     Attributes:
         signs: By step, what it did.
-        first: The first step that was looked at.
-        last: The last step that was looked at.
+        first: The first step of which it is known whether it wrote.
+        last: The last of these.
+        begun: The first step of which that is known for the place where it is shown, which it may share with others.
+        ended: The last of these.
     """
 
     signs: Mapping[int, Sign]
     first: int
     last: int
+    begun: int
+    ended: int
 
     def cover(self, number: int) -> bool:
         """Whether it is known what a step wrote."""
@@ -74,31 +81,66 @@ class PathWrites:
         """The nearest step after one that wrote the value."""
         return self._next(number, there=self._exists(number))
 
-    def around(self, number: int, cancelled: Callable[[], bool]) -> Writes:
-        """The steps on both sides of one that wrote the value, some thousands at most."""
+    def around(
+        self, number: int, cancelled: Callable[[], bool], first_beside: Callable[[int], int] = lambda step: step
+    ) -> Writes:
+        """The steps on both sides of one that wrote the value: near ones all, of those farther away some.
+
+        Args:
+            number: The step.
+            cancelled: Whether nobody wants to know any more.
+            first_beside: The first of the steps that are shown in one place with a step. Far away, one of them tells
+                that something was written there.
+        """
         there = self._exists(number)
         signs: dict[int, Sign] = {}
-        first = self._look_back(number, signs, cancelled, there=there)
+        first = self._look_back((0, number), signs, cancelled, there=there)
         last = self._look_on(number, signs, cancelled, there=there)
-        return Writes(dict(sorted(signs.items())), first, last)
+        begun, ended = first, last
+        if first > 0:
+            begun = self._look_far((0, first - 1), signs, cancelled, first_beside)
+        if last < self._last and self._look_far((last + 1, self._last), signs, cancelled, first_beside) <= last + 1:
+            ended = self._last
+        return Writes(dict(sorted(signs.items())), first, last, begun, ended)
 
-    def _look_back(self, number: int, signs: dict[int, Sign], cancelled: Callable[[], bool], *, there: bool) -> int:
-        """Find the writes up to a step; tell from which step on they are all known."""
-        at, later = number, 0
-        born = self._birth(0, number) if there else None
-        for _ in range(_MOST_WRITES):
+    def _look_far(
+        self,
+        stretch: tuple[int, int],
+        signs: dict[int, Sign],
+        cancelled: Callable[[], bool],
+        first_beside: Callable[[int], int],
+    ) -> int:
+        there = self._exists(stretch[1])
+        return self._look_back(stretch, signs, cancelled, there=there, most=_MOST_PLACES, first_beside=first_beside)
+
+    def _look_back(
+        self,
+        stretch: tuple[int, int],
+        signs: dict[int, Sign],
+        cancelled: Callable[[], bool],
+        *,
+        there: bool,
+        most: int = _MOST_WRITES,
+        first_beside: Callable[[int], int] = lambda step: step,
+    ) -> int:
+        """Find the writes in a stretch of steps, from its end; tell from which step on they are known."""
+        (least, at), later = stretch, 0
+        born = self._birth(0, at) if there else None
+        for _ in range(most):
             wrote = self._previous(at, there=there)
-            if wrote is None or cancelled():
-                return 0
-            at = wrote - 1
+            if wrote is None or wrote < least or cancelled():
+                return least
+            # What is shown in one place with it is passed over, but not the step that made the value.
+            at = min(wrote, max(first_beside(wrote), (born or 0) + 1)) - 1
             if not there or self._removed_by(wrote):
                 if later in signs and there:
                     signs[later] = "+"  # what was removed before it came back with it
                 signs[wrote] = "-"
+                at = wrote - 1
                 there, born = True, self._birth(0, at)
             elif wrote == born:
                 signs[wrote] = "+"
-                there = False
+                at, there = wrote - 1, False
             else:
                 signs[wrote] = "~"
             later = wrote

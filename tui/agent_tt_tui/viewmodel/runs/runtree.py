@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from agent_tt.model import Run
 
@@ -65,6 +66,122 @@ class RunRow:
     group: SweepGroup | None = None
 
 
+class ListedRuns(Sequence[RunRow]):
+    """Rows of the browser. That of a run without forks, as nearly all are, is made when it is asked for."""
+
+    def __init__(self, items: Sequence[Run | RunRow], *, running: bool) -> None:
+        """Hold the rows.
+
+        Args:
+            items: In order, rows, and runs that stand for a row of theirs.
+            running: Whether one of the runs runs, as far as that is known without looking at each.
+        """
+        self._items = items
+        self._may_run = running
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> RunRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[RunRow]: ...
+    def __getitem__(self, index: int | slice) -> RunRow | Sequence[RunRow]:
+        found = self._items[index]
+        if isinstance(found, Sequence):
+            return ListedRuns(found, running=self._may_run)
+        return found if isinstance(found, RunRow) else RunRow(found, found.name)
+
+    @property
+    def count(self) -> int:
+        """How many runs the rows stand for."""
+        groups = (item.group for item in self._items if isinstance(item, RunRow) and item.group is not None)
+        return len(self) + sum(len(group.runs) - 1 for group in groups)
+
+    @property
+    def running(self) -> bool:
+        """Whether one of the runs runs."""
+        return self._may_run and any(
+            row.run.status == "running" or (row.group is not None and row.group.running) for row in self
+        )
+
+    def runs(self, ids: Container[str]) -> list[Run]:
+        """The runs that are named, in the order of their rows."""
+        shown = (item.run if isinstance(item, RunRow) else item for item in self._items)
+        return [run for run in shown if run.id in ids]
+
+    def index_of(self, row: RunRow) -> int | None:
+        """Where the run of a row stands, or its sweep; None where it does not."""
+        wanted, group = row.run.id, row.group.id if row.group is not None else None
+        for index, item in enumerate(self._items):
+            if not isinstance(item, RunRow):
+                if item.id == wanted and group is None:
+                    return index
+            elif (item.group.id == group) if item.group is not None else (group is None and item.run.id == wanted):
+                return index
+        return None
+
+
+class RunIndex:
+    """All runs of a store, made ready once for what is asked with each key: an order, and what is looked for."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        """Look at all runs."""
+        self.runs = runs
+        """The runs, as they were read."""
+        self.archived = sum(run.archived for run in runs)
+        """How many of them are archived."""
+        self.running = any(run.status == "running" for run in runs)
+        """Whether one of them runs."""
+        self._known = {run.id: run for run in runs}
+        self._has_forks = any(run.parent in self._known for run in runs if run.parent is not None)
+        self._orders: dict[SortKey, tuple[list[Run], list[str]]] = {}
+
+    def is_ready(self, sort: SortKey) -> bool:
+        """Whether an order is known."""
+        return sort in self._orders
+
+    def prepare(self, sort: SortKey) -> RunIndex:
+        """Find out an order, which takes a while for very many runs."""
+        self._ordered(sort)
+        return self
+
+    def _ordered(self, sort: SortKey) -> tuple[list[Run], list[str]]:
+        if sort not in self._orders:
+            runs = sorted(self.runs, key=_order(sort))
+            self._orders[sort] = runs, [_text(run) for run in runs]
+        return self._orders[sort]
+
+    def rows(
+        self,
+        *,
+        sort: SortKey = "age",
+        text: str = "",
+        archived: bool = True,
+        sweeps: Literal["apart", "grouped", "folded"] = "apart",
+    ) -> ListedRuns:
+        """Order runs as a tree; see `run_rows`."""
+        runs, texts = self._ordered(sort)
+        text = text.lower()
+        found, known = runs, self._known
+        if text:
+            found = [run for run, words in zip(runs, texts, strict=True) if text in words]
+        if self.archived and not archived and text != ARCHIVED:
+            found = [run for run in found if not run.archived]
+            known = {run_id: run for run_id, run in known.items() if not run.archived}
+        if not self._has_forks:
+            return ListedRuns(found, running=self.running)
+        kept = _with_ancestors(known, found) if text else set(known)
+        children: dict[str | None, list[Run]] = {}
+        for run in runs:
+            if run.id in kept:
+                children.setdefault(run.parent if run.parent in kept else None, []).append(run)
+        roots = children.pop(None, [])
+        for forks in children.values():
+            forks.sort(key=_made)
+        return ListedRuns(list(_items(roots, children, sweeps)), running=self.running)
+
+
 def run_rows(
     runs: Sequence[Run],
     *,
@@ -72,7 +189,7 @@ def run_rows(
     text: str = "",
     archived: bool = True,
     sweeps: Literal["apart", "grouped", "folded"] = "apart",
-) -> list[RunRow]:
+) -> ListedRuns:
     """Order runs as a tree.
 
     Args:
@@ -84,28 +201,29 @@ def run_rows(
         sweeps: Whether the runs of a sweep stand among the other forks, together below a row of their own, or that row
             alone stands for them.
     """
-    if not archived and text.lower() != ARCHIVED:
-        runs = [run for run in runs if not run.archived]
-    known = {run.id: run for run in runs}
-    kept = set(known) if not text else _with_ancestors(known, (run for run in runs if _matches(run, text.lower())))
-    children: dict[str | None, list[Run]] = {}
-    for run in runs:
-        if run.id in kept:
-            children.setdefault(run.parent if run.parent in kept else None, []).append(run)
-    for parent, forks in children.items():
-        forks.sort(key=_order(sort) if parent is None else _made)
-    rows: list[RunRow] = []
-    # An explicit stack: a chain of forks of forks may be longer than Python's own stack is deep.
-    pending = [RunRow(run, run.name) for run in reversed(children.get(None, []))]
-    while pending:
-        row = pending.pop()
-        rows.append(row)
-        if row.group is None:
-            below = _below(row, children.get(row.run.id, []), grouped=sweeps != "apart")
-        else:
-            below = [] if sweeps == "folded" else _members(row, row.group)
-        pending += reversed(below)
-    return rows
+    return RunIndex(runs).rows(sort=sort, text=text, archived=archived, sweeps=sweeps)
+
+
+def _items(
+    roots: Sequence[Run],
+    children: Mapping[str | None, Sequence[Run]],
+    sweeps: Literal["apart", "grouped", "folded"],
+) -> Iterator[Run | RunRow]:
+    """The rows of runs with those of their forks."""
+    for root in roots:
+        if root.id not in children:
+            yield root
+            continue
+        # An explicit stack: a chain of forks of forks may be longer than Python's own stack is deep.
+        pending = [RunRow(root, root.name)]
+        while pending:
+            row = pending.pop()
+            yield row
+            if row.group is None:
+                below = _below(row, children.get(row.run.id, []), grouped=sweeps != "apart")
+            else:
+                below = [] if sweeps == "folded" else _members(row, row.group)
+            pending += reversed(below)
 
 
 def _below(row: RunRow, forks: Sequence[Run], *, grouped: bool) -> list[RunRow]:
@@ -137,11 +255,12 @@ def _label(fork: Run, parent: Run) -> str:
     return shorter or fork.name
 
 
-def _matches(run: Run, text: str) -> bool:
+def _text(run: Run) -> str:
+    """All words that find a run, in small letters, each on a line."""
     words = [run.name, run.id, run.status, run.agent or "", *run.tags, *run.former_names]
     words += [word for word, holds in ((PINNED, run.pinned), (ARCHIVED, run.archived)) if holds]
     words += [value for value in run.metadata.values() if isinstance(value, str)]
-    return any(text in word.lower() for word in words)
+    return "\n".join(words).lower()
 
 
 def _with_ancestors(known: dict[str, Run], found: Iterable[Run]) -> set[str]:

@@ -17,7 +17,7 @@ from agent_tt_tui.viewmodel.debugger.lane_strip import has_lane_strips, lane_cel
 from agent_tt_tui.viewmodel.debugger.strip import StripLayout, watch_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.style import Style
     from textual import events
@@ -97,6 +97,11 @@ class Scrubber(RowWidget):
     def shows_hits(self) -> bool:
         """Whether hits of a search are shown, which need a row of their own."""
         return self._hits is not None
+
+    @property
+    def first_beside(self) -> Callable[[int], int]:
+        """Gives the first of the steps that share a column of the strip with a step."""
+        return self._layout(self.size.width).first_beside
 
     def on_click(self, event: events.Click) -> None:
         """Ask for the step under the mouse."""
@@ -250,7 +255,7 @@ class Scrubber(RowWidget):
                 row.add(" " * _GAP).add("looking", styles.faint)
         else:
             wrote = {layout.column(number): writes.signs[number] for number in sorted(writes.signs, reverse=True)}
-            first, last = layout.column(writes.first), layout.column(writes.last)
+            first, last = layout.column(writes.begun), layout.column(writes.ended)
             for column in range(-1, layout.columns):
                 if column in wrote:
                     text, style = signs[wrote[column]]

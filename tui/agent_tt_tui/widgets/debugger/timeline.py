@@ -97,8 +97,9 @@ class Timeline(LineView, inherit_bindings=True):
 
     def show_writes(self, writes: Mapping[int, str]) -> None:
         """Mark the steps that wrote the selected path, each with its sign."""
-        self._writes = writes
-        self.refresh_lines_data()
+        before, self._writes = self._writes, writes
+        changed = (step for step in before.keys() | writes.keys() if before.get(step) != writes.get(step))
+        self.refresh_items(map(self._rows.row_of, changed))
 
     def show_divergences(self, steps: frozenset[int]) -> None:
         """Mark the steps in which a replay differed."""

@@ -15,6 +15,8 @@ from agent_tt_tui.text import clean, cut_start, width
 from agent_tt_tui.widgets.runs.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from agent_tt.comparing.runs.comparison import LanePair
     from agent_tt.comparing.runs.comparison import Row as Pair
     from agent_tt.model import Run
@@ -40,14 +42,23 @@ class CompareHeader(RowWidget):
     waiting: reactive[frozenset[str]] = reactive(frozenset())
     """Ids of the runs in which a call waits for a decision."""
 
+    _moving: Timer | None = None
+
     def on_mount(self) -> None:
-        """Move the glyph of a run that is under way."""
-        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+        """Begin to move."""
+        self.watch_runs()
+
+    def watch_runs(self) -> None:
+        """Move the glyph of a run as long as it is under way, and nothing else ever."""
+        moves = self.app.animation_level != "none" and any(run.status == "running" for run in self.runs or ())
+        if moves and self._moving is None:
+            self._moving = self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+        elif not moves and self._moving is not None:
+            self._moving.stop()
+            self._moving = None
 
     def _tick(self) -> None:
-        runs = self.runs or ()
-        if self.app.animation_level != "none" and any(run.status == "running" for run in runs):
-            self.frame += 1
+        self.frame += 1
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw both halves."""

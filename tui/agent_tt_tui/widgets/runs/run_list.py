@@ -10,11 +10,10 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import Align, clean
+from agent_tt_tui.viewmodel.runs.runtree import ListedRuns
 from agent_tt_tui.widgets.runs.run_rows import RunRows, add_status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.strip import Strip
 
     from agent_tt_tui.palette import Palette
@@ -80,20 +79,22 @@ class RunList(RunRows["RunRow"]):
     selected: frozenset[str] = frozenset()
     """Ids of the runs that were selected."""
 
-    def show(self, rows: Sequence[RunRow], selected: frozenset[str], empty: str = "") -> None:
+    shown: ListedRuns = ListedRuns((), running=False)
+    """The rows."""
+
+    def show(self, rows: ListedRuns, selected: frozenset[str], empty: str = "") -> None:
         """Show runs, or why there are none."""
-        self.selected, self.empty = selected, empty
+        self.shown, self.selected, self.empty = rows, selected, empty
         self.show_rows(rows)
 
-    def goes_on(self, row: RunRow) -> bool:
+    @property
+    def something_goes_on(self) -> bool:
         """Whether a run, or one of a sweep, still runs."""
-        return row.run.status == "running" or bool(row.group is not None and row.group.running)
+        return self.shown.running
 
-    def is_same(self, row: RunRow, other: RunRow) -> bool:
-        """Whether two rows are of the same run, or of the same sweep."""
-        if row.group is not None and other.group is not None:
-            return row.group.id == other.group.id
-        return row.group is other.group and row.run.id == other.run.id
+    def index_of(self, current: RunRow) -> int | None:
+        """Where a run stands, or a sweep."""
+        return self.shown.index_of(current)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one run."""

@@ -12,6 +12,8 @@ from agent_tt_tui.status import run_glyph, run_style
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.timer import Timer
+
     from agent_tt.model import Run
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
@@ -57,6 +59,7 @@ class RunRows(LineView, Generic[Item]):
         """What is said where there is no row."""
         self._waiting: frozenset[str] = frozenset()
         self._frame = -1
+        self._moving: Timer | None = None
 
     @property
     def line_count(self) -> int:
@@ -79,11 +82,21 @@ class RunRows(LineView, Generic[Item]):
     def show_rows(self, rows: Sequence[Item]) -> None:
         """Show other rows; the cursor stays on the run that it is on."""
         current, self.rows = self.current, rows
+        self._move_glyphs()
         self.refresh_lines_data()
         if current is not None:
-            index = next((index for index, row in enumerate(rows) if self.is_same(row, current)), None)
+            index = self.index_of(current)
             if index is not None and index != self.cursor:
                 self.move_to(index)
+
+    def index_of(self, current: Item) -> int | None:
+        """Where the run of a row stands; None where it does not."""
+        return next((index for index, row in enumerate(self.rows) if self.is_same(row, current)), None)
+
+    @property
+    def something_goes_on(self) -> bool:
+        """Whether anything that is shown still runs."""
+        return any(map(self.goes_on, self.rows))
 
     @property
     def moving(self) -> str:
@@ -97,10 +110,18 @@ class RunRows(LineView, Generic[Item]):
         self.refresh_lines_data()
 
     def on_mount(self) -> None:
-        """Move the glyph of what runs."""
-        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+        """Begin to move."""
+        self._move_glyphs()
+
+    def _move_glyphs(self) -> None:
+        """Move the glyph of what runs as long as something does, and nothing else ever."""
+        moves = self.is_attached and self.app.animation_level != "none" and self.something_goes_on
+        if moves and self._moving is None:
+            self._moving = self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+        elif not moves and self._moving is not None:
+            self._moving.stop()
+            self._moving = None
 
     def _tick(self) -> None:
-        if self.app.animation_level != "none" and any(map(self.goes_on, self.rows)):
-            self._frame += 1
-            self.refresh_lines_data()
+        self._frame += 1
+        self.refresh_lines_data()

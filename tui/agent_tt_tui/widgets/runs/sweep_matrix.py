@@ -205,9 +205,9 @@ class SweepMatrix(LineView):
         """Draw one line: only the sample under the cursor stands out, not the whole line."""
         index, columns = y + self.scroll_offset.y, self.size.width
         if index >= self.line_count:
-            return Strip.blank(columns, self.rich_style)
-        cells = self.line(index, max(0, columns - 2), look_of(self).palette(self))
-        return Strip.join([Strip.blank(1), cells, Strip.blank(1)]).apply_style(self.rich_style)
+            return Strip.blank(columns, self.canvas.ground)
+        cells = self.line(index, max(0, columns - 2), self.canvas.palette)
+        return Strip.join([Strip.blank(1), cells, Strip.blank(1)]).apply_style(self.canvas.ground)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one combination."""

@@ -66,7 +66,7 @@ class SelectedWrites(DebuggerFeature):
     def _read(self) -> None:
         self._writes = None
         if self.time.path is not None:
-            self.time.reading.read_writes(self.time.number, self.time.path)
+            self.time.reading.read_writes(self.time.number, self.time.path, self.panes.scrubber.first_beside)
 
     def _read_again(self) -> None:
         """Read the writes around the step that is shown, if that is far from where they were last read."""

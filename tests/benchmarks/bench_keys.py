@@ -1,0 +1,262 @@
+"""How soon a key settles, measured through a pseudo-terminal on the real command, beside a bare Textual app.
+
+    python -m tests.benchmarks.bench_keys [--steps 100000] [--runs 100000] [--rounds 3] [--idle 60] [--keep FOLDER]
+
+A key has settled with the last byte that the app writes before it is quiet. The debugger is open on a run of so many
+steps with a state of 1 MB, at 120 columns and 40 rows, its inspector and its diff open; the browser on so many runs.
+For each key: medians and 99th percentiles by the clock, and the processor's time of all its threads. Then the memory
+that is held, and the ticks of 10 ms that an open, finished run takes while nobody touches it. Exits with 1 where one is
+more than it may be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from contextlib import contextmanager, suppress
+from fcntl import ioctl
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.benchmarks.long_runs import long_run, many_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+COLUMNS: Final = 120
+LINES: Final = 40
+QUIET_S: Final = 0.12
+"""So long an app has to write nothing to count as quiet; longer than what it waits for by itself."""
+FIRST_S: Final = 0.5
+"""So long the first byte may take on a busy machine; a key that changes nothing writes none."""
+
+OPEN_S: Final = 60.0
+
+SETTLED_MS: Final = (16.0, 50.0)
+"""What a key of the debugger may take, half of the time and nearly always."""
+BROWSER_MS: Final = 50.0
+MEMORY_MB: Final = 150
+IDLE_TICKS: Final = 1
+
+DEBUGGER_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
+    ("right, left: to the next and previous step", (b"\x1b[C",) * 12 + (b"\x1b[D",) * 8),
+    ("j, k in the timeline", (b"j",) * 10 + (b"k",) * 10),
+    ("page down, page up", (b"\x1b[6~",) * 6 + (b"\x1b[5~",) * 6),
+    ("g, G: to the ends", (b"g", b"G") * 3),
+    ("tab: to the next pane", (b"\t",) * 9),
+)
+TREE_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
+    ("j, k in the state", (b"j",) * 10 + (b"k",) * 10),
+    ("h, l, enter: fold and unfold a branch of the state", (b"h", b"l") * 6 + (b"\r",) * 6),
+    ("left, right from the state", (b"\x1b[C",) * 8 + (b"\x1b[D",) * 8),
+)
+BROWSER_KEYS: Final[Sequence[tuple[str, Sequence[bytes]]]] = (
+    ("j, k", (b"j",) * 10 + (b"k",) * 10),
+    ("page down, page up", (b"\x1b[6~",) * 6 + (b"\x1b[5~",) * 6),
+    ("G, g: to the ends", (b"G", b"g") * 3),
+    ("a filter, letter by letter", (b"/", *(bytes([each]) for each in b"refund-inv"), *(b"\x7f",) * 6, b"\x1b")),
+)
+
+
+class Measured:
+    """An app in a pseudo-terminal of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+            os.execve(sys.executable, [sys.executable, *arguments], environment)
+        ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        self.settled(OPEN_S, quiet=8.0)  # what is read of very many runs after the first screen is read by then
+
+    def settled(self, patience: float, quiet: float = QUIET_S) -> float | None:
+        """Wait until it is quiet; when it wrote last, None if it wrote nothing."""
+        last, deadline = None, time.perf_counter() + patience
+        while (now := time.perf_counter()) < deadline:
+            wait = max(quiet, FIRST_S) if last is None else quiet
+            ready, _, _ = select.select([self.fd], [], [], min(wait, deadline - now))
+            if not ready:
+                break
+            os.read(self.fd, 1 << 16)
+            last = time.perf_counter()
+        return last
+
+    def key(self, key: bytes) -> tuple[float, float]:
+        """Press a key; milliseconds until it has settled, and of the processor."""
+        processor, begun = self.processor_ms(), time.perf_counter()
+        os.write(self.fd, key)
+        last = self.settled(OPEN_S)
+        return ((last or begun) - begun) * 1e3, self.processor_ms() - processor
+
+    def held(self, key: bytes, count: int, per_second: float) -> tuple[float, float]:
+        """Hold a key down; milliseconds from its last repetition until it has settled, and of the processor each."""
+        processor, begun = self.processor_ms(), time.perf_counter()
+        for number in range(count):
+            due = begun + number / per_second
+            while (left := due - time.perf_counter()) > 0:
+                if select.select([self.fd], [], [], left)[0]:
+                    os.read(self.fd, 1 << 16)
+            os.write(self.fd, key)
+        sent = time.perf_counter()
+        last = self.settled(OPEN_S)
+        return ((last or sent) - sent) * 1e3, (self.processor_ms() - processor) / count
+
+    def processor_ms(self) -> float:
+        """What all threads that are there took of the processor."""
+        found = 0
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            with suppress(OSError):
+                found += int((task / "schedstat").read_text().split()[0])
+        return found / 1e6
+
+    def ticks(self) -> int:
+        """Ticks of the processor, user and system."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    def memory_mb(self) -> float:
+        """The memory that it holds."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def close(self) -> None:
+        """End it."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@contextmanager
+def opened(*arguments: str) -> Iterator[Measured]:
+    """An app that is open and quiet."""
+    app = Measured(*arguments)
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+class Table:
+    """What was measured of each key, and what is more than it may be."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[tuple[float, float]]] = {}
+        self.missed: list[str] = []
+
+    def press(self, app: Measured, prefix: str, groups: Sequence[tuple[str, Sequence[bytes]]]) -> None:
+        """Press the keys of each group."""
+        for name, keys in groups:
+            self.rows.setdefault(f"{prefix}: {name}", []).extend(map(app.key, keys))
+
+    def show(self, prefix: str) -> list[float]:
+        """Print the rows of an app; give the times of all its keys."""
+        every: list[float] = []
+        for name, found in self.rows.items():
+            if name.startswith(prefix):
+                self._line(name, found)
+                every += [clock for clock, _ in found]
+        return every
+
+    def hold(self, what: str, value: float, most: float) -> None:
+        """Print a figure with what it may be at most."""
+        print(f"{what:58}{value:>9.1f}   {'reached' if value <= most else 'MISSED'} (at most {most:g})")
+        if value > most:
+            self.missed.append(what)
+
+    def _line(self, name: str, found: Sequence[tuple[float, float]]) -> None:
+        clock, processor = sorted(each for each, _ in found), [each for _, each in found]
+        print(
+            f"{name:58}{statistics.median(clock):>9.1f}{percentile(clock, 0.99):>9.1f}"
+            f"{statistics.median(processor):>11.1f}{max(processor):>9.1f}"
+        )
+
+
+def percentile(ordered: Sequence[float], part: float) -> float:
+    """The value below which so much of an ordered list lies."""
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
+
+
+def measure(folder: Path, steps: int, runs: int, rounds: int, idle: float) -> int:
+    """Measure all, print the figures; 1 where one is more than it may be."""
+    store, many = folder / f"long-{steps}.db", folder / f"runs-{runs}.db"
+    if steps and not store.exists():
+        long_run(store, steps)
+    if runs and not many.exists():
+        many_runs(many, runs)
+    table = Table()
+    debugger = ("-m", "agent_tt_tui", "open", "long", "--store", str(store), "--at", str(steps // 2 + 7))
+    print(f"{'ms':58}{'p50':>9}{'p99':>9}{'processor':>11}{'most':>9}")
+    for number in range(rounds):
+        with opened(str(Path(__file__).with_name("bare_screen.py"))) as app:
+            app.key(b"j")
+            table.press(app, "bare", (("j, k", (b"j",) * 20 + (b"k",) * 20),))
+        if steps:
+            with opened(*debugger) as app:
+                _debugger_round(table, app, idle if number == rounds - 1 else 0)
+        if runs:
+            with opened("-m", "agent_tt_tui", "--store", str(many)) as app:
+                table.press(app, "browser", BROWSER_KEYS)
+                table.rows.setdefault("browser: held down", []).append(app.held(b"j", 90, 30))
+                memory = app.memory_mb()
+            if number == rounds - 1:
+                print(f"{'browser: memory, MB':58}{memory:>9.1f}")
+    bare = sorted(table.show("bare"))
+    if steps:
+        found = sorted(table.show("debugger"))
+        table.hold("debugger: all keys, half of the time", statistics.median(found), SETTLED_MS[0])
+        table.hold("debugger: all keys, nearly always (p99)", percentile(found, 0.99), SETTLED_MS[1])
+        ratio = statistics.median(found) / statistics.median(bare)
+        print(f"{'debugger / bare Textual, half of the time':58}{ratio:>9.2f}")
+    if runs:
+        found = sorted(table.show("browser"))
+        table.hold("browser: all keys, nearly always (p99)", percentile(found, 0.99), BROWSER_MS)
+    return 1 if table.missed else 0
+
+
+def _debugger_round(table: Table, app: Measured, idle: float) -> None:
+    for key in (b"\x1b[C", b"\x1b[D"):  # the first of each kind makes what later ones find
+        app.key(key)
+    table.press(app, "debugger", DEBUGGER_KEYS)
+    app.key(b"2")
+    app.key(b"1")
+    app.key(b"\t")
+    app.key(b"j")
+    table.press(app, "debugger", TREE_KEYS)
+    app.key(b"\x1b[Z")
+    table.rows.setdefault("debugger: held down, then let go", []).append(app.held(b"\x1b[C", 90, 30))
+    if idle:
+        table.hold("debugger: memory, MB", app.memory_mb(), MEMORY_MB)
+        app.settled(5.0, quiet=5.0)
+        before, processor = app.ticks(), app.processor_ms()
+        written = app.settled(idle, quiet=idle)
+        time.sleep(0 if written is None else idle)
+        table.hold(f"debugger: ticks of 10 ms in {idle:.0f} s of idleness", app.ticks() - before, IDLE_TICKS)
+        print(f"{'debugger: processor in that time, ms':58}{app.processor_ms() - processor:>9.1f}")
+
+
+def main() -> int:
+    """Measure with what the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--steps", type=int, default=100_000, help="steps of the run; 0 leaves the debugger out")
+    parser.add_argument("--runs", type=int, default=100_000, help="runs in the list; 0 leaves the browser out")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--idle", type=float, default=60.0, help="seconds nobody touches it")
+    parser.add_argument("--keep", type=Path, help="a folder for the stores, where the next time finds them")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="agent-tt-bench-") as folder:
+        kept = given.keep or Path(folder)
+        kept.mkdir(parents=True, exist_ok=True)
+        return measure(kept, given.steps, given.runs, given.rounds, given.idle)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

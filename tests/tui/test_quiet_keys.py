@@ -1,0 +1,201 @@
+"""A key is one layout and one paint, what did not change is not painted, and an app that is left alone does nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from types import SimpleNamespace
+
+import pytest
+from fake_source import FakeSource, refund_loop
+from tests.tui.base_screens import screen_text, two_panes
+from tests.tui.debugger_app import debugger, settled
+from tests.tui.waiting import until
+
+from agent_tt.errors import StoreUnreadable
+from agent_tt.model import NewRun
+from agent_tt.store import open_store
+from agent_tt_tui.app import AgentTT
+from agent_tt_tui.look import Look
+from agent_tt_tui.lookout import Lookout
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.step_reader import StepReader, StepWish
+from agent_tt_tui.screens.runs.screen import RunsScreen
+from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+from agent_tt_tui.viewmodel.runs import runtree
+from agent_tt_tui.viewmodel.runs.runtree import RunIndex
+
+LONG = [{"n": number, "said": ["word"] * (number % 3), "kept": {"a": 1, "b": [1, 2]}} for number in range(60)]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """What an app does: layouts, paints of something, and workers by their group."""
+    done: Counter[str] = Counter()
+    display, lay_out, work = AgentTT._display, CommandScreen._refresh_layout, CommandScreen.run_worker
+
+    def count_display(app, screen, update):
+        done["paints"] += update is not None
+        return display(app, screen, update)
+
+    def count_layout(screen, *arguments, **options):
+        done["layouts"] += 1
+        return lay_out(screen, *arguments, **options)
+
+    def count_worker(screen, *arguments, **options):
+        done[options.get("group", "")] += 1
+        return work(screen, *arguments, **options)
+
+    monkeypatch.setattr(AgentTT, "_display", count_display)
+    monkeypatch.setattr(CommandScreen, "_refresh_layout", count_layout)
+    monkeypatch.setattr(CommandScreen, "run_worker", count_worker)
+    return done
+
+
+async def test_a_step_that_was_read_ahead_is_shown_by_one_layout_and_one_paint_and_nothing_is_read(counted):
+    source = FakeSource(LONG)
+    async with debugger(source, 20).run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        await pilot.press("right")  # from here on it is known where somebody goes
+        await settled(pilot)
+        for number in (22, 23, 24):
+            counted.clear()
+            asked = len(source.asked)
+            await pilot.press("right")
+            await settled(pilot)
+            assert screen.time.number == screen.time.view.number == number
+            assert counted["paints"] == 1
+            assert counted["layouts"] <= 1
+            assert counted["steps"] == 0
+            assert len(source.asked) == asked or counted["ahead"], "only what comes next may be read"
+
+
+async def test_a_step_that_is_read_in_a_moment_is_shown_with_its_key(tmp_path, counted):
+    with closing(open_store(tmp_path / "runs.db", create=True)) as store:
+        writer = store.begin_run(NewRun("long"), LONG[0])
+        from agent_tt.model import NewStep, StepEnd
+
+        for state in LONG[1:]:
+            writer.close_step(writer.open_step(NewStep("think")), StepEnd("ok"), state)
+        writer.finish("succeeded")
+        async with debugger(store, 20).run_test(size=(120, 40)) as pilot:
+            screen = await settled(pilot)
+            await pilot.press("g")
+            await settled(pilot)
+            counted.clear()
+            await pilot.press("G")
+            await settled(pilot)
+            assert screen.time.view.number == 59
+            assert (counted["paints"], counted["steps"]) == (1, 0)
+
+
+async def test_what_looks_as_before_is_not_painted(counted):
+    async with two_panes().run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        left = pilot.app.screen.query_one("#left")
+        counted.clear()
+        left.refresh_lines_data()
+        await pilot.pause()
+        assert counted["paints"] == 0
+        left.count = 5
+        left.refresh_lines_data()
+        await pilot.pause()
+        assert counted["paints"] == 1
+        assert not any("line 6" in row for row in screen_text(pilot.app))
+
+
+async def test_after_a_change_that_was_taken_back_the_screen_is_as_it_was(counted):
+    async with two_panes().run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        left = pilot.app.screen.query_one("#left")
+        before = screen_text(pilot.app)
+        left.count = 5
+        left.refresh_lines_data()
+        assert screen_text(pilot.app) != before  # as a picture is made of it, which the terminal does not get
+        left.count = 1000
+        left.refresh_lines_data()
+        counted.clear()
+        await pilot.pause()
+        assert screen_text(pilot.app) == before
+        assert counted["paints"] == 1, "the lines were drawn otherwise in between: they are painted to be sure"
+
+
+@pytest.mark.parametrize("shown", ["debugger", "browser", "compare"])
+async def test_nothing_goes_on_by_itself_where_all_runs_have_ended(shown):
+    source = refund_loop()
+    run = source.the_run
+    screens = {
+        "browser": lambda: RunsScreen(source),
+        "compare": lambda: CompareScreen(source, run, source, run),
+    }
+    app = debugger(source) if shown == "debugger" else AgentTT(screens[shown], look=Look())
+    async with app.run_test(size=(120, 40)) as pilot:
+
+        def active():
+            pumps = (app, *app.screen.walk_children(with_self=True))
+            return [timer.name for pump in pumps for timer in pump._timers if timer._active.is_set()]
+
+        await until(pilot, lambda: not active())
+        assert not [worker for worker in app.workers if worker.is_running]
+
+
+def test_no_more_steps_are_kept_than_so_many_and_none_once_something_was_written():
+    source = FakeSource(LONG)
+    model = RunModel(source, source.the_run)
+    model.open()
+    reader = StepReader(model)
+    wish = StepWish(30, None, 60)
+    assert reader.at_hand(wish) is None
+    assert reader.read(wish) is reader.at_hand(wish)
+    ahead = reader.missing_ahead(wish, 1)
+    assert [each.number for each in ahead] == [31, 32, 33, 34, 35, 36, 29]
+    for each in ahead:
+        reader.read(each)
+    assert not reader.missing_ahead(wish, 1)
+    for number in range(40, 60):
+        reader.read(StepWish(number, None, 60))
+    assert len(reader._kept) == 12
+    reader.forget()
+    assert reader.at_hand(StepWish(59, None, 60)) is None
+
+
+def test_a_file_elsewhere_is_never_read_while_a_key_waits():
+    source = FakeSource(LONG)  # which is no file of this machine
+    model = RunModel(source, source.the_run)
+    model.open()
+    reader = StepReader(model)
+    reader.read(StepWish(1, None, 60))
+    assert reader.read_at_once(StepWish(2, None, 60)) is None
+
+
+def test_a_lookout_tells_of_news_and_of_trouble_and_ends_with_its_screen():
+    told: list[str] = []
+    looks = iter([False, True, StoreUnreadable("gone")])
+    ended = SimpleNamespace(is_running=True, call_later=lambda tell: told.append(tell()))
+
+    def has_news():
+        found = next(looks, None)
+        if found is None:
+            ended.is_running = False
+            return False
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    lookout = Lookout(ended, has_news, lambda: "news", lambda: 0.0)
+    lookout.thread.join(timeout=30)
+    assert not lookout.thread.is_alive()
+    assert told == ["news", "news"]
+
+
+def test_words_of_runs_are_put_together_once_for_all_letters_that_are_typed(monkeypatch):
+    runs = refund_loop().runs() * 50
+    asked = Counter()
+    text = runtree._text
+    monkeypatch.setattr(runtree, "_text", lambda run: asked.update(["text"]) or text(run))
+    index = RunIndex(runs)
+    for typed in ("", "r", "re", "ref", "no such run"):
+        rows = index.rows(text=typed)
+        assert len(rows) == (0 if typed == "no such run" else len(rows))
+    assert asked["text"] == len(runs)

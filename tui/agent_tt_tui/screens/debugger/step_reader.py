@@ -1,0 +1,160 @@
+"""Steps as the debugger shows them: read in a thread or at once, and kept together with those beside them."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from textual.message import Message
+
+from agent_tt_tui.viewmodel.past.bases import BaseKind, choose, lanes_between
+from agent_tt_tui.viewmodel.values.difflines import DiffRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.viewmodel.past.bases import Base
+    from agent_tt_tui.viewmodel.past.other_state import OtherState
+
+_KEPT: Final = 12
+"""Steps kept as they are shown. Far ones share nothing, so each may hold a state of its own."""
+
+_AHEAD: Final = 6
+"""Steps read ahead in the direction in which somebody goes."""
+
+_LEAST_AHEAD: Final = 2
+"""So many of these are to be there; with fewer, further ones are read."""
+
+_AROUND: Final = 64
+"""Steps on both sides that the timeline shows with it, at most."""
+
+_QUICK_S: Final = 0.025
+"""Up to so much of the processor, a step is read while the key waits: painting half of it first would take as long."""
+
+
+@dataclass
+class StepRead(Message):
+    """A step was read, and its changes laid out for so many columns.
+
+    Attributes:
+        between: The steps of other lanes that lie between the two; "" for none.
+    """
+
+    view: StepView
+    base: Base
+    rows: DiffRows
+    columns: int
+    between: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepWish:
+    """A step to read.
+
+    Attributes:
+        number: The step.
+        base: What to compare it with; None for the usual.
+        columns: Columns of the diff pane.
+        other: The state that a person named, if one did.
+    """
+
+    number: int
+    base: BaseKind | None
+    columns: int
+    other: OtherState | None = None
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it is the same each time, as long as nothing is written to the store."""
+        return self.other is None and self.base is None
+
+
+class StepReader:
+    """Reads steps of a run; what it keeps is right until `forget` is called."""
+
+    def __init__(self, model: RunModel) -> None:
+        """Know no step yet."""
+        self._model = model
+        self._lock = Lock()
+        self._kept: OrderedDict[StepWish, StepRead] = OrderedDict()
+        self._changes = 0
+        self._took: dict[bool, float] = {}
+        """Seconds of the processor that the last reading took: of a step beside one that is there, and of any other."""
+        self._is_local = isinstance(model.source.path, Path) and model.source.path.is_file()
+
+    def at_hand(self, wish: StepWish) -> StepRead | None:
+        """A step that is in memory as it is to be shown; None where it is not."""
+        with self._lock:
+            found = self._kept.get(wish)
+            if found is not None:
+                self._kept.move_to_end(wish)
+            return found
+
+    def read_at_once(self, wish: StepWish) -> StepRead | None:
+        """Read a step, if that takes no longer than a look; else None. It never waits for another thread."""
+        took = self._took.get(self._model.is_near(wish.number))
+        if not self._is_local or took is None or took > _QUICK_S or self._model.is_reading:
+            return None
+        view, base, changes = self._load(wish)
+        self._model.fetch(wish.number - _AROUND, wish.number + _AROUND)
+        rows = DiffRows(view.changes)
+        return None if rows.is_slow else self._shown(wish, view, base, changes, rows)
+
+    def read(self, wish: StepWish) -> StepRead:
+        """Read a step, however long it takes."""
+        return self._shown(wish, *self._load(wish))
+
+    def missing_ahead(self, wish: StepWish, direction: int) -> Sequence[StepWish]:
+        """The steps beside one, towards which somebody goes, that are to be read before they are asked for."""
+        if not wish.can_be_kept:
+            return ()
+        last = self._model.last
+
+        def towards(count: int) -> list[StepWish]:
+            numbers = [wish.number + direction * steps for steps in range(1, count + 1)]
+            return [replace(wish, number=number) for number in numbers if 0 <= number <= last]
+
+        back = replace(wish, number=wish.number - direction)
+        wanted = [back] if 0 <= back.number <= last else []
+        with self._lock:
+            if all(near in self._kept for near in (*towards(_LEAST_AHEAD), *wanted)):
+                return ()
+            return [each for each in (*towards(_AHEAD), *wanted) if each not in self._kept]
+
+    def forget(self) -> None:
+        """Read all steps anew from now on: something about the run is known that was not."""
+        with self._lock:
+            self._changes += 1
+            self._kept.clear()
+
+    def _load(self, wish: StepWish) -> tuple[StepView, Base, int]:
+        """Read a step; what it is compared with; and how often something was forgotten before."""
+        model, changes, is_near = self._model, self._changes, self._model.is_near(wish.number)
+        begun = time.thread_time()
+        base = choose(model, wish.number, wish.base, wish.other)
+        view = model.load(wish.number, base.step, base.other, pending=base.kind == "pending")
+        if base.kind == "pending" and not view.changes and view.error is None:
+            base = choose(model, wish.number, None, wish.other)
+            view = model.load(wish.number, base.step, base.other)
+        self._took[is_near] = time.thread_time() - begun
+        return view, base, changes
+
+    def _shown(
+        self, wish: StepWish, view: StepView, base: Base, changes: int, rows: DiffRows | None = None
+    ) -> StepRead:
+        rows = DiffRows(view.changes) if rows is None else rows
+        rows.lay_out(wish.columns)
+        own = None if base.other is not None else view.base
+        found = StepRead(view, base, rows, wish.columns, lanes_between(self._model.overview, own, view.number))
+        with self._lock:
+            if changes == self._changes and wish.can_be_kept and view.error is None:
+                self._kept[wish] = found
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+        return found
