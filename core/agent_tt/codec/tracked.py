@@ -162,7 +162,7 @@ class TrackedList(list[T], Generic[T]):
         finally:  # what came before the iterable raised is in it
             mark(self)
 
-    def __iadd__(self, items: Iterable[T]) -> TrackedList[T]:  # type: ignore[override]  # as that of a list
+    def __iadd__(self, items: Iterable[T]) -> TrackedList[T]:  # type: ignore[override,misc]  # as that of a list
         self.extend(items)
         return self
 
