@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent_tt.codec.tlv import from_tlv, tlv
 from agent_tt.codec.wire import VALUE, Scalar, Wire, envelope_type, is_envelope
 from agent_tt.history.changes.forms import Form
+from agent_tt.history.changes.tallies import retallied, token_of
 from agent_tt.history.digest import (
     CONTAINERS,
     SMALL_DICT,
@@ -19,6 +20,7 @@ from agent_tt.history.digest import (
     list_token,
     polynomial,
     replaced,
+    scalar_entry_token,
     small_dict_token,
     sum_token,
     token,
@@ -27,7 +29,9 @@ from agent_tt.history.digest import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build", "child_token"]
+    from agent_tt.history.changes.tallies import Tally
+
+__all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build"]
 
 RUN: Final = 64
 """Elements of a list that are compared, and kept in keyframes, together."""
@@ -56,12 +60,13 @@ class Leaf:
         token: its digest as a number.
     """
 
-    __slots__ = ("form", "live", "token")
+    __slots__ = ("_tally", "form", "live", "token")
 
-    def __init__(self, wire: Wire, raw: bytes) -> None:
+    def __init__(self, wire: Wire, raw: bytes, tally: Tally | None = None) -> None:
         self.form = Form(raw)
         self.live: object = None
-        self.token = token(wire)
+        self._tally = tally
+        self.token = token_of(wire, tally)
 
     @property
     def is_plain(self) -> bool:
@@ -71,6 +76,19 @@ class Leaf:
     def value(self) -> Wire:
         """The wire value, as new containers."""
         return from_tlv(self.form.raw)
+
+    def followed_by(self, before: Wire, wire: Wire) -> Node:
+        """The node of a value that comes after this one, and shares with it what did not change.
+
+        Args:
+            before: this one's value.
+            wire: the other one.
+        """
+        raw = tlv(wire)
+        if len(raw) >= _LEAF_SIZE:
+            return build(wire)
+        tally, self._tally = self._tally, None
+        return Leaf(wire, raw, retallied(tally, before, wire))
 
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
@@ -258,7 +276,7 @@ class DictNode:
 
     def set(self, key: str, child: Child) -> None:
         """Set an entry; a new one goes last."""
-        now = entry_token(key, child_token(child))
+        now = entry_token(key, child.token) if isinstance(child, NODES) else scalar_entry_token(key, child)
         self._sum += now - self._entry_tokens.get(key, 0)
         self._entry_tokens[key] = now
         self.children[key] = child
@@ -346,8 +364,3 @@ def build(wire: Wire) -> Node:
         elif type(wire) is dict:
             return DictNode(wire)
     return Leaf(wire, raw)
-
-
-def child_token(child: Child) -> int:
-    """The digest of a child as a number."""
-    return child.token if isinstance(child, NODES) else token(child)

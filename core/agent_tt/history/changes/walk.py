@@ -94,6 +94,8 @@ class Walk:
         if isinstance(node, Leaf):
             if node.form.is_of(value):
                 return node
+            if type(value) is dict:
+                return self._update_leaf(node, value, path)
         elif isinstance(node, DictNode):
             if node.quiet is not None and node.quiet.is_of(value):
                 return node
@@ -166,6 +168,44 @@ class Walk:
                     return
                 else:
                     return
+
+    def _update_leaf(self, node: Leaf, value: dict[str, object], path: Path) -> Child:
+        """The same for a small dict: of plain data only the entries that differ are encoded."""
+        before = node.value()
+        seen = node.form.snapshot(value)
+        if type(before) is not dict or type(seen) is not dict or self._encoder.is_blocked(value):
+            return self._replace(node, value, path)
+        ops = len(self.ops)
+        wire = self._kept_of(seen, before, path)
+        diff_into(before, wire, path, self.ops)
+        if len(self.ops) == ops:
+            return node
+        return node.followed_by(before, wire) if isinstance(wire, dict) else self._replace(node, wire, path)
+
+    def _kept_of(self, seen: dict[str, object], before: dict[str, Wire], path: Path) -> Wire:
+        """What may be kept of a dict of plain data that nobody changes.
+
+        Args:
+            seen: the dict.
+            before: what was kept of it the last time; what is the same is taken from there.
+            path: where it is.
+        """
+        is_whole = not is_plain_dict(seen) or is_envelope(before) or any(map(depends_on_neighbours, seen))
+        if is_whole or self._encoder.is_blocked(seen):
+            return self.encode(seen, path)
+        kept: dict[str, Wire] = {}
+        self._encoder.enter(seen)
+        for key, item in seen.items():
+            old = before.get(key, _MISSING)
+            if same(old, item):
+                kept[key] = old  # type: ignore[assignment]  # it was there
+            elif type(old) is dict and type(item) is dict:
+                kept[key] = self._kept_of(item, old, (*path, key))
+            else:
+                kept[key] = self.encode(item, (*path, key))
+        self._encoder.leave()
+        new = [key for key in kept if key not in before]
+        return {self._admit_name(key) if key in new else key: item for key, item in kept.items()} if new else kept
 
     def _replace(self, node: Node, value: object, path: Path) -> Child:
         wire = self.encode(value, path)
@@ -340,7 +380,10 @@ class Walk:
         return admitted[len(before) :] if type(admitted) is list else [], encoded[len(before) :]
 
     def _admit_key(self, key: str, node: DictNode) -> str:
-        return key if key in node.children else str(self._admit(key, ""))
+        return key if key in node.children else self._admit_name(key)
+
+    def _admit_name(self, key: str) -> str:
+        return str(self._admit(key, ""))
 
     def _admit_scalar(self, entries: dict[str, object], key: str, item: Wire, path: Path) -> Wire:
         """What may be kept of a scalar of a dict."""
