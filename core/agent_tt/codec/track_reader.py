@@ -59,11 +59,12 @@ class Notes:
         all: nothing is known of it: any entry may be another one.
         changed: whether entries were written, or a list has another length.
         places: keys or positions of what may be another value, or holds one that may be.
+        written: those of them where another value may stand.
         first: of a list, the position from which all elements may be others, or new.
         order: of a dict, whether the order of its keys may be another one.
     """
 
-    __slots__ = ("all", "changed", "container", "first", "order", "places")
+    __slots__ = ("all", "changed", "container", "first", "order", "places", "written")
 
     def __init__(
         self, container: Tracked, places: dict[Any, None], first: int, *, order: bool, all_: bool, changed: bool
@@ -71,6 +72,7 @@ class Notes:
         self.container = container
         self.changed = changed
         self.places = places
+        self.written = places
         self.first = first
         self.order = order
         self.all = all_
@@ -125,6 +127,7 @@ class TrackReader:
         notes = _of_dict(one, is_new=is_new) if isinstance(one, TrackedDict) else _of_list(one, is_new=is_new)
         self.notes[id(one)] = notes
         notes.places.update(one._watched)
+        notes.written = dict(notes.places)
         places: Iterable[Any] = list(notes.places)
         if isinstance(one, TrackedList):
             places = [*places, *range(notes.first, len(one))]

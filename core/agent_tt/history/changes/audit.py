@@ -14,7 +14,7 @@ from agent_tt.codec.tracked import TRACKED
 
 if TYPE_CHECKING:
     from agent_tt.history.changes.nodes import Child, Node
-    from agent_tt.history.changes.walk import Walk
+    from agent_tt.history.changes.tracked_walk import TrackedWalk
 
 __all__ = ["Audit"]
 
@@ -38,7 +38,7 @@ class Audit:
 
     __slots__ = ("_chance", "_spent", "_walk", "found", "is_whole")
 
-    def __init__(self, walk: Walk, seed: int = 1) -> None:
+    def __init__(self, walk: TrackedWalk, seed: int = 1) -> None:
         self._walk = walk
         self._chance = random.Random(seed)  # noqa: S311  no secret
         self._spent = 0

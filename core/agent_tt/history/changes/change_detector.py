@@ -14,7 +14,7 @@ from agent_tt.codec.tracked import TRACKED
 from agent_tt.history.changes.append_only import Births
 from agent_tt.history.changes.audit import Audit
 from agent_tt.history.changes.nodes import NODES, build
-from agent_tt.history.changes.walk import Walk
+from agent_tt.history.changes.tracked_walk import TrackedWalk
 from agent_tt.history.digest import DIGEST_SIZE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Shadow:
     __slots__ = ("_audit", "_births", "_live", "_root", "_walk")
 
     def __init__(self, admit: Admit | None = None) -> None:
-        self._walk = Walk(_as_it_is if admit is None else admit)
+        self._walk = TrackedWalk(_as_it_is if admit is None else admit)
         self._audit = Audit(self._walk)
         self._root: Node | None = None
         self._live: object = None
