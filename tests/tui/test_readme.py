@@ -201,6 +201,16 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
         assert done.returncode == 0, (line, done.stderr)
 
 
+def test_the_tracked_state_of_the_example_is_a_dict_and_is_recorded(shell, tmp_path):
+    (example,) = [block for block in code_blocks(DOCS / "record.md", "python") if block.startswith("# long_chat.py")]
+    (tmp_path / "long_chat.py").write_text(example)
+    ran = shell(sys.executable, "long_chat.py")
+    messages = [{"role": "user", "content": text} for text in ("Do you have gift cards?", "In which sizes?")]
+    assert ran.stdout == f"{{'messages': {messages}, 'turn': 2}}\n", ran.stderr
+    shown = shell(sys.executable, "-m", "agent_tt_tui", "show", "long-chat", "2", "--json")
+    assert "In which sizes?" in shown.stdout, shown.stderr
+
+
 def test_the_golden_that_is_shown_can_be_read_and_every_kind_of_rule_is_in_it(tmp_path):
     (text,) = code_blocks(DOCS / "golden.md", "toml")
     path = tmp_path / "shown.toml"

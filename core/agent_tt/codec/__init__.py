@@ -4,6 +4,7 @@
 |---|---|
 | `wire` | says what a wire value is, and how an envelope is told from plain data |
 | `encode`, `plain`, `parts`, `sharing` | Python values to wire values: which need an envelope, how they come apart |
+| `tracked`, `track_reader` | dicts and lists that know what was written into them |
 | `carried` | remembers what was found out about objects that the next value holds as well |
 | `looking` | stands whatever an object does when it is looked at |
 | `decode`, `builtin_values`, `class_values`, `refusal` | back again: no code of the user is called |

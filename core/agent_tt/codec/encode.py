@@ -11,6 +11,7 @@ from agent_tt.codec.parts import class_name, take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, is_plain_text
 from agent_tt.codec.sharing import Copies, short_repr
 from agent_tt.codec.tlv import tlv
+from agent_tt.codec.tracked import TrackedDict, TrackedList
 from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE, Encoded
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ class Encoder:
         self._inside.append(value)
         self._open.add(id(value))
         try:
-            if kind is list:
+            if kind is list or kind is TrackedList:
                 return [self.encode(item) for item in value]  # type: ignore[attr-defined]  # its kind is known
-            if kind is dict and is_plain_dict(value):
+            if (kind is dict or kind is TrackedDict) and is_plain_dict(value):
                 # A list of the items first: another thread may add to the dict meanwhile.
                 return {key: self.encode(item) for key, item in list(value.items())}
             with looking():

@@ -21,6 +21,7 @@ import zoneinfo
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.looking import seen
+from agent_tt.codec.tracked import TRACKED, TrackedDict
 from agent_tt.codec.wire import is_int64
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def take_apart(value: object) -> Parts | None:
 
 def class_name(kind: type) -> str:
     """`module:Qualified.Name`, the form in which envelopes name classes; never raises, whatever a metaclass does."""
-    return seen(lambda: f"{kind.__module__}:{kind.__qualname__}", "unknown")
+    shown = kind.__mro__[1] if kind in TRACKED else kind  # those pass for what they stand for
+    return seen(lambda: f"{shown.__module__}:{shown.__qualname__}", "unknown")
 
 
 # ---------------------------------------------------------------- exact types
@@ -125,7 +127,7 @@ _EXACT: Final[dict[type, Callable[..., Parts | None]]] = {
     int: _int,
     float: _float,
     str: lambda v: Parts("str", _base64(v.encode("utf-8", "surrogatepass"))),
-    dict: lambda v: Parts("dict", [[key, item] for key, item in list(v.items())]),
+    **{kind: lambda v: Parts("dict", [[key, item] for key, item in list(v.items())]) for kind in (dict, TrackedDict)},
     bytes: lambda v: Parts("bytes", _base64(v)),
     bytearray: lambda v: Parts("bytearray", _base64(v)),
     tuple: lambda v: Parts("tuple", list(v)),

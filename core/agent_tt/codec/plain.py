@@ -7,6 +7,7 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from agent_tt.codec.tracked import TrackedDict
 from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE, Encoded, is_int64
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def is_plain_scalar(value: object) -> TypeGuard[Scalar]:
 
 def is_plain_dict(value: object) -> TypeGuard[dict[str, object]]:
     """Whether a dict travels as an object: all keys are exact, encodable strings, and none is an envelope's own."""
-    if type(value) is not dict or TYPE in value or VALUE in value:
+    if (type(value) is not dict and type(value) is not TrackedDict) or TYPE in value or VALUE in value:
         return False
     if not value:
         return True

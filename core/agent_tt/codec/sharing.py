@@ -59,6 +59,9 @@ class _Short(reprlib.Repr):
         super().__init__()
         self.maxlevel = 1
 
+    repr_TrackedDict = reprlib.Repr.repr_dict  # noqa: N815  reprlib goes by the names of classes
+    repr_TrackedList = reprlib.Repr.repr_list  # noqa: N815
+
     def repr_instance(self, x: object, level: int) -> str:  # noqa: ARG002  reprlib's signature
         return f"<{type(x).__qualname__}>"
 

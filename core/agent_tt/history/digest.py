@@ -47,6 +47,7 @@ __all__ = [
     "list_token",
     "polynomial",
     "replaced",
+    "scalar_entry_token",
     "small_dict_token",
     "sum_token",
     "token",
@@ -128,6 +129,12 @@ def flat_list_token(raw: bytes) -> int:
 def entry_token(key: str, value: int) -> int:
     """What an entry adds to the sum of its dict; `value` is the value's token."""
     return _hash_of_any(b"p" + value.to_bytes(DIGEST_SIZE, "little") + key.encode())
+
+
+def scalar_entry_token(key: str, value: Scalar) -> int:
+    """As `entry_token`, of a scalar."""
+    inner = blake2b(b"s" + tlv(value), digest_size=DIGEST_SIZE).digest()
+    return int.from_bytes(blake2b(b"p" + inner + key.encode(), digest_size=DIGEST_SIZE).digest(), "little")
 
 
 def sum_token(count: int, total: int) -> int:

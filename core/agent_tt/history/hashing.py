@@ -6,13 +6,14 @@ bytes, big-endian, without the lowest bit. That of a path is made from BLAKE2b o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HASH_SIZE", "blob_names", "content_hash", "path_id", "path_text", "row_id"]
+__all__ = ["HASH_SIZE", "blob_names", "content_hash", "path_id", "path_text", "row_id", "text_id"]
 
 HASH_SIZE: Final = 20
 """Bytes of a blob's or dictionary's hash."""
@@ -37,7 +38,13 @@ def path_text(path: Sequence[str | int]) -> str:
 
 def path_id(path: Sequence[str | int]) -> int:
     """The row number of a path in `paths`."""
-    return row_id(blake2b(path_text(path).encode(), digest_size=8).digest())
+    return text_id(path_text(path))
+
+
+@lru_cache(8192)
+def text_id(text: str) -> int:
+    """The same of the text of a path."""
+    return row_id(blake2b(text.encode(), digest_size=8).digest())
 
 
 def blob_names(refs: object) -> list[bytes]:

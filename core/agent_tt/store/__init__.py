@@ -19,6 +19,7 @@
 | `sql`, `views` | queries in SQL, and the views that they are over |
 | `space`, `statistics` | which runs and kinds of rows fill a file; counting over all runs |
 | `liveness` | whether a run's process is there |
+| `unnoticed` | writes into tracked states that were not noticed at once |
 | `checking` | what is damaged, and what is missing |
 | `spill` | what was recorded while the store could not be written |
 | `records` | the base class of other stores: a backend keeps records, the rest follows |

@@ -22,11 +22,12 @@ from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.rows import columns, questions
 from agent_tt.store.rows.usage import usage_of_steps, usage_to_wire
 from agent_tt.store.tables.definitions import RUNS, STEPS
+from agent_tt.store.unnoticed import say_unnoticed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.change_detector import Admit
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
@@ -76,6 +77,7 @@ class SqliteRunWriter:
         self._tracks: dict[str, TrackWriter] = {}
         self._open: dict[int, OpenStep] = {}
         self._seen: dict[bytes, int] = {}
+        self._sure: dict[str, int] = {}
         self._clock = Clock()
         self._numbers = NextNumbers()
         self._calls = CallWriter(database, log.blobs, run, run_id, self._open, self._clock, self._numbers)
@@ -170,7 +172,11 @@ class SqliteRunWriter:
                 with self._database.transaction() as tx:
                     self._numbers.check(tx)
                     writer.store(tx, checkpoint, shared=end.shared_track)
+                    if checkpoint.unnoticed is not None:
+                        self._say_unnoticed(tx, checkpoint.unnoticed, track, number)
                     self._end_step(tx, number, end, writer.track, checkpoint.seq)
+                if checkpoint.is_certain:
+                    self._sure[track] = number
             self._numbers.keep()
         except BaseException:
             # What they remember may be ahead of the file: start again from the file.
@@ -181,6 +187,9 @@ class SqliteRunWriter:
         fingerprint = None if calls is None else calls.fingerprint
         if fingerprint is not None:
             self._seen.setdefault(fingerprint, number)
+
+    def _say_unnoticed(self, tx: Transaction, path: Path, track: str, step: int | None) -> None:
+        say_unnoticed(tx, self._run, path, track, sure=self._sure.get(track, 0), step=step)
 
     def _end_step(self, tx: Transaction, number: int, end: StepEnd, track: int | None, seq: int | None) -> None:
         calls = self._calls_of(tx, number)
@@ -347,10 +356,14 @@ class SqliteRunWriter:
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """End the run: flush indexes, write status and end time. Steps left open count as interrupted."""
+        unnoticed = {track: writer.look_again() for track, writer in self._tracks.items()}
         with self._database.transaction() as tx:
             self._numbers.check(tx)
-            for track in self._tracks.values():
+            for name, track in self._tracks.items():
                 track.flush(tx)
+                path = unnoticed[name]
+                if path is not None:
+                    self._say_unnoticed(tx, path, name, None)
             now = self._clock.now_us()
             for (number,) in tx.query("SELECT step FROM steps WHERE run = ? AND status = 'running'", (self._run,)):
                 counted = StepMeta.calls.entry(len(self._calls_of(tx, number).kinds) or None)

@@ -84,6 +84,17 @@ class Form:
         self._live = live
         return True
 
+    def snapshot(self, value: object) -> object:
+        """A copy of a live dict or list that is plain data as this one is, which nobody can change; else None."""
+        if not self.is_plain or self.parts:
+            return None
+        try:
+            live = marshal.dumps(value, _LIVE_VERSION)  # type: ignore[arg-type]  # trying any object is meant
+        except ValueError:
+            return None
+        seen = _read(live)
+        return seen if is_tree_of_json_types(seen, most=len(live)) else None
+
     def read(self, items: Sequence[object]) -> tuple[bytes, list[object]] | None:
         """The live form of elements and what it is the form of; None where they are not plain, or this form is not.
 

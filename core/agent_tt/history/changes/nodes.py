@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent_tt.codec.tlv import from_tlv, tlv
 from agent_tt.codec.wire import VALUE, Scalar, Wire, envelope_type, is_envelope
 from agent_tt.history.changes.forms import Form
+from agent_tt.history.changes.tallies import retallied, token_of
 from agent_tt.history.digest import (
     CONTAINERS,
     SMALL_DICT,
@@ -18,6 +19,8 @@ from agent_tt.history.digest import (
     flat_list_token,
     list_token,
     polynomial,
+    replaced,
+    scalar_entry_token,
     small_dict_token,
     sum_token,
     token,
@@ -26,7 +29,9 @@ from agent_tt.history.digest import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build", "child_token"]
+    from agent_tt.history.changes.tallies import Tally
+
+__all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build"]
 
 RUN: Final = 64
 """Elements of a list that are compared, and kept in keyframes, together."""
@@ -51,14 +56,17 @@ class Leaf:
 
     Attributes:
         form: its byte form.
+        live: the tracked container that it was compared with last, None where there is none.
         token: its digest as a number.
     """
 
-    __slots__ = ("form", "token")
+    __slots__ = ("_tally", "form", "live", "token")
 
-    def __init__(self, wire: Wire, raw: bytes) -> None:
+    def __init__(self, wire: Wire, raw: bytes, tally: Tally | None = None) -> None:
         self.form = Form(raw)
-        self.token = token(wire)
+        self.live: object = None
+        self._tally = tally
+        self.token = token_of(wire, tally)
 
     @property
     def is_plain(self) -> bool:
@@ -69,6 +77,19 @@ class Leaf:
         """The wire value, as new containers."""
         return from_tlv(self.form.raw)
 
+    def followed_by(self, before: Wire, wire: Wire) -> Node:
+        """The node of a value that comes after this one, and shares with it what did not change.
+
+        Args:
+            before: this one's value.
+            wire: the other one.
+        """
+        raw = tlv(wire)
+        if len(raw) >= _LEAF_SIZE:
+            return build(wire)
+        tally, self._tally = self._tally, None
+        return Leaf(wire, raw, retallied(tally, before, wire))
+
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
         return len(self.form.raw)
@@ -78,13 +99,15 @@ class ListNode:
     """A large list, as runs of `RUN` elements.
 
     Attributes:
+        live: as of a leaf.
         runs: the byte form of each run, itself a list.
         token: the list's digest as a number.
     """
 
-    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "runs", "token")
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "live", "runs", "token")
 
     def __init__(self, wires: Sequence[Wire]) -> None:
+        self.live: object = None
         self.runs: list[Form] = []
         self.token = 0
         self._sizes: list[int] = []
@@ -129,6 +152,24 @@ class ListNode:
                 at += self._sizes[index]
                 index += 1
         return found
+
+    def element(self, at: int) -> bytes:
+        """The byte form of one element."""
+        first = at // RUN * RUN
+        begin = _LIST_HEAD + sum(self._sizes[first:at])
+        return self.runs[at // RUN].raw[begin : begin + self._sizes[at]]
+
+    def set_element(self, at: int, wire: Wire, raw: bytes) -> None:
+        """Put an element (and its byte form) in the place of one that is there."""
+        first = at // RUN * RUN
+        begin = _LIST_HEAD + sum(self._sizes[first:at])
+        before = self.runs[at // RUN].raw
+        old, now = self._tokens[at], token(wire)
+        self._containers += (type(wire) in CONTAINERS) - (before[begin : begin + 1] in _CONTAINER_MARKS)
+        self.runs[at // RUN] = Form(before[:begin] + raw + before[begin + self._sizes[at] :])
+        self._sizes[at], self._tokens[at] = len(raw), now
+        self._polynomial = replaced(self._polynomial, [old], [now], len(self) - at - 1)
+        self.token = self._total()
 
     def append(self, wires: Sequence[Wire], given: Sequence[Wire] = ()) -> None:
         """Add elements at the end.
@@ -208,14 +249,18 @@ class DictNode:
 
     Attributes:
         children: its entries in order; scalars as they are, containers as nodes.
+        dependent: keys of entries of which others say what they hold; None where they are not known.
+        live: as of a leaf.
         quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
         token: the dict's digest as a number, current after `seal`.
     """
 
-    __slots__ = ("_entry_tokens", "_sum", "children", "quiet", "token")
+    __slots__ = ("_entry_tokens", "_sum", "children", "dependent", "live", "quiet", "token")
 
     def __init__(self, wire: dict[str, Wire]) -> None:
         self.children: dict[str, Child] = {}
+        self.live: object = None
+        self.dependent: set[str] | None = None
         self.quiet: Form | None = None
         self.token = 0
         self._entry_tokens: dict[str, int] = {}
@@ -231,7 +276,7 @@ class DictNode:
 
     def set(self, key: str, child: Child) -> None:
         """Set an entry; a new one goes last."""
-        now = entry_token(key, child_token(child))
+        now = entry_token(key, child.token) if isinstance(child, NODES) else scalar_entry_token(key, child)
         self._sum += now - self._entry_tokens.get(key, 0)
         self._entry_tokens[key] = now
         self.children[key] = child
@@ -276,16 +321,18 @@ class EnvelopeNode:
 
     Attributes:
         header: the envelope without its payload.
+        live: as of a leaf.
         payload: the payload's node.
         token: the envelope's digest as a number.
     """
 
-    __slots__ = ("header", "payload", "token")
+    __slots__ = ("header", "live", "payload", "token")
 
     is_plain: Final = False
 
     def __init__(self, header: dict[str, Wire], payload: Node) -> None:
         self.header = header
+        self.live: object = None
         self.payload = payload
         entries = sum(entry_token(key, token(item)) for key, item in header.items())
         self.token: int = sum_token(len(header) + 1, entries + entry_token(VALUE, payload.token))
@@ -317,8 +364,3 @@ def build(wire: Wire) -> Node:
         elif type(wire) is dict:
             return DictNode(wire)
     return Leaf(wire, raw)
-
-
-def child_token(child: Child) -> int:
-    """The digest of a child as a number."""
-    return child.token if isinstance(child, NODES) else token(child)

@@ -22,7 +22,7 @@ from agent_tt.history.rows import row_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.change_detector import Admit
     from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import StateLog
@@ -50,11 +50,15 @@ class Checkpoint:
     Attributes:
         ops: what changed since the checkpoint before.
         digest: the digest of the whole state.
+        unnoticed: where a write was found that a tracked state did not note; see `Shadow.unnoticed`.
+        is_certain: whether all of the state was compared.
     """
 
     seq: int
     ops: list[Op]
     digest: bytes
+    unnoticed: Path | None = None
+    is_certain: bool = True
 
 
 class _BlobSink:
@@ -156,8 +160,15 @@ class TrackWriter:
     def compare(self, state: object) -> Checkpoint:
         """Find what changed in the agent's own object since the last checkpoint; touch no file."""
         seq = self.seq + 1
-        ops, found = self._shadow.step(state, seq)
-        return Checkpoint(seq, ops, found)
+        shadow = self._shadow
+        ops, found = shadow.step(state, seq)
+        if isinstance(shadow, KeptValues):
+            return Checkpoint(seq, ops, found)
+        return Checkpoint(seq, ops, found, shadow.unnoticed, shadow.is_certain)
+
+    def look_again(self) -> Path | None:
+        """Look for what a tracked state did not note, at the end of its run; give the place of what is found."""
+        return None if isinstance(self._shadow, KeptValues) else self._shadow.look_again()
 
     def store(self, tx: LogTransaction, checkpoint: Checkpoint, *, shared: bool = False) -> None:
         """Store a checkpoint, and with it what is due of keyframes, dictionary and index."""

@@ -17,11 +17,11 @@ from agent_tt.codec.paths import without_envelopes
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import touches, trace
 from agent_tt.history.changes.trace import trace_forward
-from agent_tt.history.hashing import path_id, path_text
+from agent_tt.history.hashing import path_id, path_text, text_id
 from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
@@ -75,17 +75,24 @@ class PendingMarks:
 
     def flush(self, tx: LogTransaction, track: int, seq: int) -> None:
         """Write the marks; from now on the index reaches to `seq`."""
-        tx.put_marks(track, seq, self.paths(), self.rows(track))
+        texts = self._texts()
+        tx.put_marks(track, seq, {text_id(text): text for text in texts.values()}, self._rows(track, texts))
         self._blocks.clear()
 
     def paths(self) -> dict[int, str]:
         """The paths that are marked, as rows of `paths`."""
-        return {path_id(path): path_text(path) for block in self._blocks.values() for path in block}
+        return {text_id(text): text for text in self._texts().values()}
 
     def rows(self, track: int) -> list[tuple[int, int, int, int, int, int, int | None]]:
         """The marks as rows of `changes`, in the order of their key."""
+        return self._rows(track, self._texts())
+
+    def _texts(self) -> dict[Path, str]:
+        return {path: path_text(path) for paths in self._blocks.values() for path in paths}
+
+    def _rows(self, track: int, texts: Mapping[Path, str]) -> list[tuple[int, int, int, int, int, int, int | None]]:
         return sorted(
-            (track, path_id(path), block, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
+            (track, text_id(texts[path]), block, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
             for block, paths in self._blocks.items()
             for path, b in paths.items()
         )

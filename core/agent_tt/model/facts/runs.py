@@ -29,6 +29,7 @@ __all__ = [
     "RunFacts",
     "SweepFacts",
     "TermFacts",
+    "UnnoticedFacts",
     "UserFacts",
     "WithoutEffectFacts",
 ]
@@ -130,6 +131,23 @@ class IncompleteFacts(Facts):
     def after(cls, step: int, reason: str) -> dict[str, Wire]:
         """What the metadata of such a run says."""
         return {RunFacts.incomplete.key: {cls.step.key: step, cls.reason.key: reason}}
+
+
+class UnnoticedFacts(Facts):
+    """A write into a tracked state that was not noticed at once, and which states may lack it."""
+
+    __slots__ = ()
+
+    track = Fact(TEXT, "the state history")
+    path = Fact(TEXT, "where it was written")
+    sure = Fact(WHOLE, "the last step before it whose state is known to hold everything; 0 for none")
+    step = Fact(WHOLE, "the first step whose state holds it; absent where the run had no step after it")
+
+    @classmethod
+    def found(cls, track: str, path: str, sure: int, step: int | None) -> Wire:
+        """What the metadata of a run says of it."""
+        said: dict[str, Wire] = {cls.track.key: track, cls.path.key: path, cls.sure.key: sure, cls.step.key: step}
+        return {key: value for key, value in said.items() if value is not None}
 
 
 class DecidedFacts(Facts):
@@ -305,6 +323,7 @@ class RunFacts(Facts):
     unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
     jobs_came = Fact(TEXTS, "lanes of jobs that worker processes did, in the order in which what they gave came back")
     incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
+    unnoticed = Fact(records(UnnoticedFacts), "writes into its tracked state that were noticed late, oldest first")
     resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")
     fork_terms = Fact(record(TermFacts), "of a fork: on what terms it runs, where they differ from the usual")
     fork_sweep = Fact(record(SweepFacts), "of a fork that a sweep took: its place in there")

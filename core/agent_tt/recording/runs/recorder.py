@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.codec.looking import must_go_on
+from agent_tt.codec.track_reader import tracked
+from agent_tt.codec.tracked import TRACKED
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.sampling import Sampling, is_in_sample, sample_id
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
+S = TypeVar("S")
 Durability = Literal["full", "normal"]
 StepsFrom = Literal["names", "model calls"]
 OnStoreError = Literal["continue", "stop"]
@@ -124,6 +127,32 @@ class Recording(OpenRun, Block):
             kwargs["model"] = model
         asked = mark(function, "llm", None, model=model)
         return asked(*args, **kwargs)
+
+    def track(self, state: S) -> S:
+        """Copy a dict or list into one that knows what is written into it: a step then costs what it changed.
+
+        All dicts and lists in it are copied too. The copy passes for a dict or list everywhere, and is the run's state
+        from now on where the run has none yet, or has had `state` itself. Go on with it: writes into `state` are not
+        seen.
+
+        Args:
+            state: the dict or list.
+
+        Raises:
+            UsageError: it is neither, or of a class of its own.
+        """
+        kind: type = type(state)
+        if kind in TRACKED:
+            return state
+        if kind is not dict and kind is not list:
+            raise UsageError(
+                f"a {type(state).__name__} cannot be tracked", hint="give run.track(...) a plain dict or list"
+            )
+        copy: S = tracked(state)
+        with self._lock:
+            if self.tracks.main.state is None or self.tracks.main.state is state:
+                self.tracks.main.state = copy
+        return copy
 
     def note(self, text: str) -> None:
         """Write a note on the step that this code is in, or on the run."""

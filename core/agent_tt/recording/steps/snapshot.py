@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import take_apart
+from agent_tt.codec.tracked import TRACKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TREES: Final = frozenset({dict, list, tuple, str, int, float, bool, bytes, set, type(None)})
+_TREES: Final = frozenset({dict, list, tuple, str, int, float, bool, bytes, set, type(None), *TRACKED})
 
 
 class _GivesState(Protocol):

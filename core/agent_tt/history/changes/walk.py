@@ -1,0 +1,334 @@
+"""Comparing a live object with the last checkpoint, part by part: only what differs is encoded, and said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.encode import Encoder
+from agent_tt.codec.looking import seen
+from agent_tt.codec.parts import take_apart
+from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, parts_of
+from agent_tt.codec.tlv import tlv
+from agent_tt.codec.tracked import TRACKED
+from agent_tt.codec.wire import VALUE, Encoded, Wire, is_envelope
+from agent_tt.history.changes.diff import diff_into, list_diff_into, same, text_diff
+from agent_tt.history.changes.forms import Form
+from agent_tt.history.changes.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
+from agent_tt.redaction.keyed import keyed_marks_in
+from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.names import depends_on_neighbours
+from agent_tt.redaction.values import field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from agent_tt.codec.tracked import Tracked
+    from agent_tt.codec.wire import Path
+    from agent_tt.history.changes.nodes import Child, Node
+    from agent_tt.history.changes.ops import Op
+
+    Admit: TypeAlias = Callable[[Wire, str], Wire]
+
+__all__ = ["Walk"]
+
+_MISSING: Final = object()
+_MARK: Final = MARK.encode()
+
+
+def _holds_mark(raw: bytes) -> bool:
+    return _MARK in raw or (b"~" in raw and bool(keyed_marks_in(raw.decode("latin-1"))))
+
+
+class Walk:
+    """Compares the parts of one state, step after step.
+
+    Args:
+        admit: as of `Shadow`.
+
+    Attributes:
+        ops: the operations found so far.
+    """
+
+    __slots__ = ("_admit", "_encoder", "ops")
+
+    def __init__(self, admit: Admit) -> None:
+        self._admit = admit
+        self._encoder = Encoder()
+        self.ops: list[Op] = []
+
+    def begin(self) -> None:
+        """Begin a step."""
+        self._encoder, self.ops = Encoder(), []
+
+    def end(self) -> list[Op]:
+        """End a step; give what was found."""
+        ops, self.ops = self.ops, []
+        return ops
+
+    def first(self, value: object) -> Wire:
+        """The whole state, where there is no last checkpoint; its operation is noted."""
+        wire = self.encode(value, ())
+        self.ops.append(["s", [], wire])
+        return wire
+
+    def update(self, node: Node, value: object, path: Path) -> Child:
+        """The node of `value`, which was `node` last time; operations are noted."""
+        if type(value) is Encoded:
+            return self._update_wire(node, value, path)
+        if type(value) in TRACKED:
+            return self._update_tracked(node, value, path)  # type: ignore[arg-type]  # that is what it is
+        if isinstance(node, Leaf):
+            if node.form.is_of(value):
+                return node
+            if type(value) is dict:
+                return self._update_leaf(node, value, path)
+        elif isinstance(node, DictNode):
+            if node.quiet is not None and node.quiet.is_of(value):
+                return node
+            if is_plain_dict(value) and not self._encoder.is_blocked(value):
+                return self._update_dict(node, value, path)
+        elif isinstance(node, ListNode):
+            if type(value) is list and not self._encoder.is_blocked(value):
+                return self._update_list(node, value, path)
+        elif not self._encoder.is_blocked(value):
+            updated = self._update_envelope(node, value, path)
+            if updated is not None:
+                return updated
+        return self._replace(node, value, path)
+
+    def _update_wire(self, node: Node, value: Encoded, path: Path) -> Child:
+        """The same for a wire value: parts that are the very objects of last time are as they were."""
+        wire = value.wire
+        if isinstance(node, DictNode) and type(wire) is dict and not is_envelope(wire):
+            return self._update_dict(node, parts_of(wire), path)
+        if isinstance(node, ListNode) and type(wire) is list:
+            return self._update_list(node, wire, path, are_wires=True)
+        return self._replace(node, value, path)
+
+    def _update_tracked(self, node: Node, value: Tracked, path: Path) -> Child:
+        """The same for a tracked container; here, without asking it what was written."""
+        return self._replace(node, value, path)
+
+    def _update_leaf(self, node: Leaf, value: dict[str, object], path: Path) -> Child:
+        """The same for a small dict: of plain data only the entries that differ are encoded."""
+        before = node.value()
+        seen = node.form.snapshot(value)
+        if type(before) is not dict or type(seen) is not dict or self._encoder.is_blocked(value):
+            return self._replace(node, value, path)
+        return self._followed(node, before, self._kept_of(seen, before, path), path)
+
+    def _followed(self, node: Leaf, before: Wire, wire: Wire, path: Path) -> Child:
+        """The node of what is kept now, where `node` is that of what was kept before."""
+        ops = len(self.ops)
+        diff_into(before, wire, path, self.ops)
+        if len(self.ops) == ops:
+            return node
+        return node.followed_by(before, wire) if isinstance(wire, dict | list) else wire
+
+    def _kept_of(self, seen: dict[str, object], before: dict[str, Wire], path: Path) -> Wire:
+        """What may be kept of a dict of plain data that nobody changes.
+
+        Args:
+            seen: the dict.
+            before: what was kept of it the last time; what is the same is taken from there.
+            path: where it is.
+        """
+        is_whole = not is_plain_dict(seen) or is_envelope(before) or any(map(depends_on_neighbours, seen))
+        if is_whole or self._encoder.is_blocked(seen):
+            return self.encode(seen, path)
+        kept: dict[str, Wire] = {}
+        self._encoder.enter(seen)
+        for key, item in seen.items():
+            old = before.get(key, _MISSING)
+            if same(old, item):
+                kept[key] = old  # type: ignore[assignment]  # it was there
+            elif type(old) is dict and type(item) is dict:
+                kept[key] = self._kept_of(item, old, (*path, key))
+            else:
+                kept[key] = self.encode(item, (*path, key))
+        self._encoder.leave()
+        new = [key for key in kept if key not in before]
+        return {self._admit_name(key) if key in new else key: item for key, item in kept.items()} if new else kept
+
+    def _replace(self, node: Node, value: object, path: Path) -> Child:
+        wire = self.encode(value, path)
+        before = len(self.ops)
+        diff_into(node.value(), wire, path, self.ops)
+        if len(self.ops) == before:
+            return node
+        return build(wire) if isinstance(wire, dict | list) else wire
+
+    def _update_dict(self, node: DictNode, value: dict[str, object], path: Path) -> DictNode:
+        before = len(self.ops)
+        items = list(value.items())  # at once: another thread may add to the dict meanwhile
+        if any(key not in node.children for key, _ in items):
+            items = list({self._admit_key(key, node): item for key, item in items}.items())
+        keys = [key for key, _ in items]
+        known = set(keys)
+        if not node.children.keys() <= known:
+            for key in [key for key in node.children if key not in known]:
+                self.ops.append(["d", [*path, key]])
+                node.remove(key)
+        self._encoder.enter(value)
+        try:
+            for key, item in items:
+                self._update_entry(node, key, item, path, value)
+        finally:
+            self._encoder.leave()
+        if list(node.children) != keys:
+            self.ops.append(["o", list(path), list[Wire](keys)])
+            node.reorder(keys)
+        if len(self.ops) > before:
+            node.seal()
+            node.quiet = node.dependent = None
+        elif path and node.quiet is None and node.is_plain:
+            node.quiet = Form(tlv(node.value()))  # never from `value`, which another thread may just have changed
+        return node
+
+    def _update_entry(self, node: DictNode, key: str, item: object, path: Path, entries: dict[str, object]) -> None:
+        before = len(self.ops)
+        old = node.children.get(key, _MISSING)
+        child: Child
+        if isinstance(old, NODES):
+            child = self.update(old, item, (*path, key))
+            if len(self.ops) == before:
+                return
+        elif is_plain_scalar(item):
+            if same(old, item):
+                return
+            admitted, place = self._admit_scalar(entries, key, item, path), (*path, key)
+            if admitted is not item and same(old, admitted):
+                return
+            if type(old) is str and type(admitted) is str:
+                self.ops.append(text_diff(old, admitted, place))
+            else:
+                self.ops.append(["s", list(place), admitted])
+            child = admitted if is_plain_scalar(admitted) else None
+        else:
+            wire = self.encode(item, (*path, key))
+            self.ops.append(["s", [*path, key], wire])
+            child = build(wire) if isinstance(wire, dict | list) else wire
+        node.set(key, child)
+
+    def _update_list(
+        self, node: ListNode, value: Sequence[object], path: Path, *, are_wires: bool = False, start: int | None = None
+    ) -> ListNode:
+        """The same for a list; elements before `start` are as they were, where that is known."""
+        old_length = len(node)
+        self._encoder.enter(value)
+        try:
+            if start is None:
+                start = self._equal_front(node, value, path, are_wires=are_wires)
+            wires, given = self._encode_items(value, start, len(value), path, are_wires=are_wires)
+        finally:
+            self._encoder.leave()
+        if start == old_length:
+            if wires:
+                self.ops.append(["a", list(path), old_length, wires])
+                node.append(wires, given)
+                self._remember(node, value, start, are_wires=are_wires)
+            return node
+        old_raws, raws = node.element_bytes(start), [tlv(wire) for wire in wires]
+        before = len(self.ops)
+        old_items = dict[int, Wire]()
+
+        def old_item(index: int) -> Wire:
+            if not old_items:
+                old_items.update(enumerate(node.items_from(start)))
+            return old_items[index]
+
+        list_diff_into(old_raws, raws, old_item, wires, path, self.ops, start)
+        if len(self.ops) > before:
+            node.replace_from(start, wires, raws)
+            self._remember(node, value, start, are_wires=are_wires)
+        return node
+
+    @staticmethod
+    def _remember(node: ListNode, value: Sequence[object], start: int, *, are_wires: bool) -> None:
+        """Know elements by themselves the next time, from `start` on, where they are wire values."""
+        if are_wires:
+            for index in range(start // RUN, len(node.runs)):
+                node.runs[index].wires = value[index * RUN : (index + 1) * RUN]
+
+    def encode(self, value: object, path: Path) -> Wire:
+        """What may be kept of the value at `path`; elements of a list are held by the list's own field."""
+        return self._admit(
+            self._encoder.encode(value), field_of(path, is_object=not (is_plain_scalar(value) or type(value) is list))
+        )
+
+    def _encode_items(
+        self, items: Sequence[object], first: int, end: int, path: Path, *, are_wires: bool
+    ) -> tuple[list[Wire], list[Wire]]:
+        """What may be kept of a part of a list, and of what; the element before it may say what the first of it is."""
+        before = [item for item in items[max(0, first - 1) : first] if is_plain_scalar(item)]
+        new = items[first:end]
+        encoded = [*before, *(new if are_wires else map(self._encoder.encode, new))]
+        admitted = self._admit(encoded, field_of(path, is_object=False))
+        return admitted[len(before) :] if type(admitted) is list else [], encoded[len(before) :]
+
+    def _admit_key(self, key: str, node: DictNode) -> str:
+        return key if key in node.children else self._admit_name(key)
+
+    def _admit_name(self, key: str) -> str:
+        return str(self._admit(key, ""))
+
+    def _admit_scalar(self, entries: dict[str, object], key: str, item: Wire, path: Path) -> Wire:
+        """What may be kept of a scalar of a dict."""
+        if not depends_on_neighbours(key):
+            return self._admit(item, field_of((*path, key), is_object=False))
+        beside = {name: other for name, other in entries.items() if is_plain_scalar(other)}
+        admitted = self._admit({**beside, key: item}, field_of(path, is_object=True))
+        return admitted[key] if type(admitted) is dict and key in admitted else None
+
+    def _equal_front(self, node: ListNode, value: Sequence[object], path: Path, *, are_wires: bool) -> int:
+        """How many elements are as they were, in whole runs; the old length if all are."""
+        for index, run in enumerate(node.runs):
+            at = begin = index * RUN
+            now = value[begin : min(begin + RUN, len(node))]
+            for size, part in (() if are_wires else run.parts) or ((len(now), run),):
+                items, before = now[at - begin : at - begin + size], value[max(0, at - 1) : at]
+                if not self._is_as_it_was(part, items, before, path, are_wires=are_wires):
+                    return begin
+                at += size
+        return len(node)
+
+    def _is_as_it_was(
+        self, form: Form, items: Sequence[object], before: Sequence[object], path: Path, *, are_wires: bool
+    ) -> bool:
+        """Whether elements are those of a form still, or what may be kept of them is what it says."""
+        if form.is_of_same(items) if are_wires else form.is_of(items):
+            return True
+        if not (are_wires or TRACKED.isdisjoint(map(type, items))) and tlv(
+            [self._encoder.encode(item) for item in items]
+        ) in (form.raw, form.given):
+            return True
+        if not (are_wires or not form.is_plain or _holds_mark(form.raw)):
+            return False
+        live, read = (None if are_wires else form.read(items)) or (None, items)
+        seen = [*before, *read]
+        if form.raw != tlv(self._encode_items(seen, len(before), len(seen), path, are_wires=are_wires)[0]):
+            return False
+        if are_wires:
+            form.wires = items
+        elif live is not None:
+            form.hold(live, read)
+        return True
+
+    def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:
+        """The node of an object that was one of the same class before; None if it is not such an object now."""
+        parts = seen(lambda: take_apart(value), None)  # what raises, the encoder deals with
+        if parts is None:
+            return None
+        self._encoder.enter(value)
+        try:
+            header = self._encoder.header(parts)
+            if not same(header, node.header) or self._encoder.is_blocked(parts.payload):
+                return None
+            before = len(self.ops)
+            payload = self.update(node.payload, parts.payload, (*path, VALUE))
+        finally:
+            self._encoder.leave()
+        if len(self.ops) == before:
+            return node
+        return EnvelopeNode(header, payload if isinstance(payload, NODES) else build(payload))
