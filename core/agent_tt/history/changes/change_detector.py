@@ -23,7 +23,7 @@ from agent_tt.history.digest import DIGEST_SIZE
 from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import depends_on_neighbours
-from agent_tt.redaction.values import field_of
+from agent_tt.redaction.values import field_in, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,13 +57,14 @@ class Shadow:
             parts that changed, so it costs little; what it gives must be stable: asked of that, it gives the same.
     """
 
-    __slots__ = ("_admit", "_births", "_encoder", "_ops", "_root")
+    __slots__ = ("_admit", "_births", "_encoder", "_holder", "_ops", "_root")
 
     def __init__(self, admit: Admit | None = None) -> None:
         self._admit: Admit = _as_it_is if admit is None else admit
         self._root: Node | None = None
         self._births = Births({})
         self._encoder = Encoder()
+        self._holder: tuple[Path, str] = ((), "")
         self._ops: list[Op] = []
 
     @classmethod
@@ -282,7 +283,9 @@ class Shadow:
     def _admit_scalar(self, entries: dict[str, object], key: str, item: Wire, path: Path) -> Wire:
         """What may be kept of a scalar of a dict."""
         if not depends_on_neighbours(key):
-            return self._admit(item, field_of((*path, key), is_object=False))
+            if path is not self._holder[0]:  # many scalars of one dict may change at once
+                self._holder = path, field_of(path, is_object=True)
+            return self._admit(item, field_in(self._holder[1], key))
         beside = {name: other for name, other in entries.items() if is_plain_scalar(other)}
         admitted = self._admit({**beside, key: item}, field_of(path, is_object=True))
         return admitted[key] if type(admitted) is dict and key in admitted else None
