@@ -15,14 +15,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     _Form: TypeAlias = tuple[str, int, int, int]  # a word, its place, and how much stands before and behind it
 
-__all__ = ["ANCHORS", "BESIDE_WORDS", "Place"]
-
-_NONE: Final[frozenset[str]] = frozenset()
+__all__ = ["ANCHORS", "BESIDE_WORDS", "Place", "as_searched"]
 
 
 class Place(enum.IntEnum):
@@ -51,21 +50,20 @@ BESIDE_WORDS: Final = " \n,:"
 _SMALL: Final = string.ascii_lowercase.encode()
 _LARGE: Final = string.ascii_uppercase.encode()
 _BESIDE_WORDS: Final = b" :"
-_IN_NAMES: Final = b'-_./~0\\"'
+_IN_NAMES: Final = b'-_./+@~0\\"'
 _SIGNS: Final = _BESIDE_WORDS + _IN_NAMES
+_SAME: Final = {"\n": ":", ",": ":", "(": ".", ")": ".", "%": "@"}
+"""What is searched as another sign."""
 
 
 def _sign(byte: int) -> int:
     sign = bytes([byte])
     if sign in _SMALL + _LARGE + _SIGNS:
         return byte
-    return ord("0" if sign.isdigit() else " " if byte in BESIDE_WORDS.encode() else '"')
+    return ord("0" if sign.isdigit() else _SAME.get(chr(byte), '"'))
 
 
 _AS_SEARCHED: Final = bytes(map(_sign, range(256)))
-r"""What a text is searched as: every digit is `0`, what stands beside words is a space or colon, and what is in no word
-and beside none is a quote. So few things can stand before and behind a word, and the one search passes over most words
-that do not count there: `pin` in `shipping`, `number` in `the number of`."""
 _ESCAPES: Final = (rb"\n", rb"\r", rb"\t")
 """How JSON writes what ends a line, after which a word begins, although a letter is before it."""
 _SMALL_A: Final = _SMALL[0]
@@ -73,28 +71,46 @@ _RARE: Final = 5
 """Letters from which on a word is in few others."""
 
 
+def as_searched(text: str) -> bytes:
+    """A text as it is searched, with one sign more at each end than it has characters.
+
+    Every digit is `0`, what stands beside words is a space or colon, and what is in no word and beside none is a quote.
+    So few things can stand before and behind a word, and the one search passes over most words that do not count there:
+    `pin` in `shipping`, `number` in `the number of`. At each end stands what parts words, so that every place has
+    something before and behind it.
+
+    Args:
+        text: any text.
+    """
+    return b" %b " % text.encode("latin-1", "replace").translate(_AS_SEARCHED)
+
+
 class _Anchors:
     """The words that are looked for in this process."""
 
     def __init__(self) -> None:
         self._words: dict[str, Mapping[str, Place]] = {}
+        self._forms: dict[str, Mapping[str, re.Pattern[bytes]]] = {}
         self._search: Callable[[str], AbstractSet[str]] | None = None
 
-    def use(self, whose: str, words: Mapping[str, Place]) -> None:
+    def use(self, whose: str, words: Mapping[str, Place], forms: Mapping[str, re.Pattern[bytes]] | None = None) -> None:
         """Look for these from now on, in place of what the same one has said before.
 
         Args:
             whose: who says it.
             words: ASCII, none of them empty, and where each has to stand; all but those `AS_WRITTEN` in small letters.
                 A digit stands for any digit.
+            forms: what no word tells: patterns that are found in a text as it is searched, by what counts as the word
+                that it then holds.
         """
         self._words[whose] = words
+        self._forms[whose] = forms or {}
         self._search = None
 
     @property
     def words(self) -> AbstractSet[str]:
         """All of the words."""
-        return frozenset().union(*self._words.values())
+        return frozenset().union(*self._words.values(), *self._forms.values())
 
     def held_in(self, text: str) -> AbstractSet[str]:
         """Which of the words a text holds.
@@ -108,7 +124,8 @@ class _Anchors:
             for words in self._words.values():
                 for word, place in words.items():
                     places[word] = _either(place, places.get(word, place))
-            search = self._search = _search_for(tuple(sorted(places.items())))
+            forms = {word: form for forms in self._forms.values() for word, form in forms.items()}
+            search = self._search = _search_for(tuple(sorted(places.items())), tuple(forms.items()))
         return search(text)
 
 
@@ -118,19 +135,18 @@ def _either(one: Place, other: Place) -> Place:
 
 
 @lru_cache(8)
-def _search_for(places: tuple[tuple[str, Place], ...]) -> Callable[[str], AbstractSet[str]]:
+def _search_for(
+    places: tuple[tuple[str, Place], ...], told: tuple[tuple[str, re.Pattern[bytes]], ...]
+) -> Callable[[str], AbstractSet[str]]:
     """What searches a text; made once for the same words, because that takes as long as many texts."""
     words = [(word, int(place), form) for word, place in places for form in _forms(word, place)]
     find, which = _finder(words)
+    others = [(word, form.search) for word, form in told]
 
     def search(text: str) -> AbstractSet[str]:
-        # At each end stands what parts words, so that every place has something before and behind it.
-        written = b" %b " % text.encode("utf-8", "surrogatepass").translate(_AS_SEARCHED)
-        found = find(written)
-        if not found:
-            return _NONE
-        held = set()
-        for index, start, end in found:
+        written = as_searched(text)
+        held = {word for word, holds in others if holds(written)}
+        for index, start, end in find(written):
             word, kind, before, after = which[index]
             if word not in held and (kind <= _AS_WRITTEN or _counts(written, start + before, end - after, kind)):
                 held.add(word)

@@ -14,6 +14,8 @@ from agent_tt.redaction.rules import Rules
 from agent_tt.redaction.spans import Span, quote_of
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from agent_tt.redaction.patterns import Pattern
 
 __all__ = ["OWN"]
@@ -27,12 +29,13 @@ class _Own:
         at_least: rules that hold whatever others do: an agent is given what they took out.
         has_profile: whether a profile is among them.
         finds_more: whether they find anything in texts.
+        searches_all: whether every text is searched, whatever words it holds.
         least_number: the least number that may be personal data.
     """
 
     def __init__(self) -> None:
         self.rules = self.at_least = Rules()
-        self.has_profile = self.finds_more = False
+        self.has_profile = self.finds_more = self.searches_all = False
         self.least_number: float = math.inf
         self._patterns: tuple[Pattern, ...] = ()
 
@@ -54,7 +57,9 @@ class _Own:
             except Unfit:
                 continue
         self.rules, self._patterns, self.has_profile = rules, tuple(found), bool(rules.profile)
-        self.finds_more = bool(found) or self.has_profile
+        self.searches_all = bool(found)
+        self.finds_more = self.searches_all or self.has_profile
+        personal.look_for(rules.profile)
         self.least_number = personal.LEAST_NUMBER if self.has_profile else math.inf
         FIELDS.use((*rules.fields, *(STRICT_FIELDS if rules.profile == "strict" else ())), rules.allow)
         kind_of.cache_clear()
@@ -64,9 +69,14 @@ class _Own:
     def __bool__(self) -> bool:
         return self.finds_more
 
-    def spans(self, text: str) -> list[Span]:
-        """What they find in a text."""
-        found = personal.personal_in(text, is_strict=self.rules.profile == "strict") if self.has_profile else []
+    def spans(self, text: str, held: AbstractSet[str]) -> list[Span]:
+        """What they find in a text.
+
+        Args:
+            text: any text.
+            held: the words of `ANCHORS` that it holds.
+        """
+        found = personal.personal_in(text, held) if self.has_profile else []
         for own in self._patterns:
             found += (Span(*match.span(), quote_of(text, *match.span())) for match in own.pattern.finditer(text))
         return [span for span in found if not FIELDS.allow(text[span.start : span.end])] if self.rules.allow else found

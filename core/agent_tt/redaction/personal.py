@@ -19,14 +19,17 @@ import ipaddress
 import re
 from functools import cache, lru_cache
 from importlib import import_module
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt.redaction.anchors import ANCHORS, Place, as_searched
 from agent_tt.redaction.spans import Span, quote_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
 
-__all__ = ["LEAST_NUMBER", "is_personal_number", "open_from", "personal_in"]
+__all__ = ["LEAST_NUMBER", "is_personal_number", "look_for", "open_from", "personal_in"]
 
 _B: Final = r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))"
 """Where a number may begin: also after the end of a line, as JSON writes it."""
@@ -34,7 +37,7 @@ _E: Final = r"(?![A-Za-z0-9_])(?!\.\d)"
 
 # ---------------------------------------------------------------- e-mail
 
-_AT: Final = re.compile("@|%40")
+_AT: Final = ("@", "%40")
 _DOMAIN: Final = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})(?![A-Za-z0-9-])"
 )
@@ -50,23 +53,12 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 # ---------------------------------------------------------------- numbers
 
-
-def _kind(sign: str) -> str:
-    """What a character is where numbers are searched for."""
-    if not sign.isascii():
-        return "x"
-    if sign.isdigit() or sign.isupper():
-        return "0" if sign.isdigit() else "A"
-    if sign in "-+b":
-        return {"-": "d", "+": "p", "b": "b"}[sign]
-    return "-" if sign in " ()./" else "w" if sign == "_" or (sign.islower() and sign not in "nrt") else "x"
-
-
-_KINDS: Final = "".join(map(_kind, map(chr, range(256)))).encode()
-r"""By a character of Latin-1: a digit, a large letter, what may part digits (a hyphen and a plus by themselves), a
-letter with which a word goes on (not what ends an escape: `\n`, `%2b`), another. A search for a single one of these
-takes a third of the time of one for any of many."""
-_RUN: Final = re.compile(rb"0(?<![w0]0)(?:(?<=[pAb]0)|(?!000d00d00(?![dp-]{0,2}+0)))(?:[dp-]{0,2}+0){7,}+")
+_PARTS: Final = rb"[-+ ./]"
+"""What may part digits, in a text as it is searched: every digit is `0` there, and brackets are dots."""
+_IN_WORD: Final = rb"ac-mo-qsu-z_"
+r"""With what a word goes on: not with what ends an escape, as in `\n` and `%2b`."""
+_OF_DATE: Final = rb"000-00-00(?!%b{0,2}+0)" % _PARTS
+_RUN: Final = re.compile(rb"0(?<![0%b]0)(?:(?<=[+A-Zb]0)|(?!%b))(?:%b{0,2}+0){7,}+" % (_IN_WORD, _OF_DATE, _PARTS))
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand. None begins right after
 a letter, and a date alone (2026-11-24, with no plus before it) has too few digits for any."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
@@ -138,11 +130,12 @@ _WITH_LETTERS: Final = _Numbers(
     (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale", ""),
     (r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu", ""),
 )
-_LETTERED: Final = re.compile(rb"000000(?:0{0,2}d?A|[dp]000)")
-"""In kinds of characters, what every number with letters holds, but for those that hold `_OF_LETTERS`."""
-_DIGITS_BEFORE: Final = b"000000"
-"""What `_LETTERED` begins with: found at once, or not there."""
-_OF_LETTERS: Final = b"AA00"
+_LETTERED: Final = frozenset(
+    {"000000-000", "000000+000"}
+    | {f"000000{sign}{letter}" for sign in ("", "-") for letter in ascii_uppercase}
+    | {f"{one}{other}00" for one in ascii_uppercase for other in ascii_uppercase}
+)
+"""What every number with letters holds: one of these, as a text is searched."""
 _CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
 """Digits and large letters: where numbers with letters stand, and accounts."""
 _NEAR: Final = 40
@@ -154,43 +147,63 @@ _IBAN: Final = re.compile(rf"{_B}[A-Z]{{2}}\d\d(?:[ -]?[A-Z0-9]){{11,30}}")
 _IP4: Final = re.compile(rf"{_B}(?:\d{{1,3}}\.){{3}}\d{{1,3}}{_E}")
 _IP6: Final = re.compile(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]{0,38}[0-9A-Fa-f]{3})[0-9A-Fa-f:]{5,39}(?![A-Za-z0-9_:])")
 _LEAST_COLONS: Final = 3
-_DOTS_OF_IP4: Final = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d")
-_COLONS_OF_IP6: Final = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:")
-"""What is in every address of these: a search from a single sign costs a tenth of one that looks around first."""
+_DOTTED: Final = frozenset(f".{one}.{other}.0" for one in ("0", "00", "000") for other in ("0", "00", "000"))
+"""What every address of the one kind holds."""
+_COLONED: Final = re.compile(rb":[0A-Fa-f]{0,4}:[0A-Fa-f]{0,4}:")
+"""What every address of the other holds."""
+
+# ---------------------------------------------------------------- what a text must hold
+
+_AT_SIGN, _DIGITS, _COLONS = "@", "many digits", "many colons"
+
+
+def look_for(profile: str) -> None:
+    """Have texts searched for what must be there for anything of a profile to be found.
+
+    Args:
+        profile: its name; "" of none.
+    """
+    words = {_AT_SIGN, *_LETTERED, *(_DOTTED if profile == "strict" else ())} if profile else ()
+    forms = {_DIGITS: _RUN, **({_COLONS: _COLONED} if profile == "strict" else {})} if profile else {}
+    ANCHORS.use("personal", dict.fromkeys(words, Place.AS_WRITTEN), forms)
+
 
 _DIGITS_BEGUN: Final = re.compile(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
 _LONGEST_DIGITS: Final = 64
 
 
-def personal_in(text: str, *, is_strict: bool) -> list[Span]:
-    """Where personal data stands in a text.
+def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
+    """Where personal data of the profile that holds stands in a text.
 
     Args:
         text: any text, also JSON or a piece of some.
-        is_strict: whether addresses of machines count.
+        held: the words of `ANCHORS` that it holds.
     """
     found: list[Span] = []
-    if "@" in text or "%40" in text:
+    if _AT_SIGN in held:
         found += _mails(text)
-    kinds = text.encode("latin-1", "replace").translate(_KINDS)
-    if b"0" in kinds:  # of what follows there is nothing without digits
-        found += _numbers(text, kinds)
-    if is_strict:
+    if _DIGITS in held:
+        found += _numbers(text)
+    if not held.isdisjoint(_LETTERED):
+        found += _with_letters(text)
+    if _COLONS in held or not held.isdisjoint(_DOTTED):
         found += _machines(text)
     return found
 
 
-def _numbers(text: str, kinds: bytes) -> Iterator[Span]:
-    for match in _RUN.finditer(kinds):
-        start, end = match.span()
+def _numbers(text: str) -> Iterator[Span]:
+    for match in _RUN.finditer(as_searched(text)):
+        start, end = match.start() - 1, match.end() - 1
         run = text[start:end]
         if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _is_date(text, start, end)):
             yield from _in_digits(text, start, end)
-    if _OF_LETTERS in kinds or ((at := kinds.find(_DIGITS_BEFORE)) >= 0 and _LETTERED.search(kinds, at) is not None):
-        for capitals in _CAPITALS.finditer(text):
-            if not capitals[0].isdigit():
-                yield from _WITH_LETTERS.within(text, *capitals.span())
-                yield from _ibans(text, *capitals.span())
+
+
+def _with_letters(text: str) -> Iterator[Span]:
+    for capitals in _CAPITALS.finditer(text):
+        if not capitals[0].isdigit():
+            yield from _WITH_LETTERS.within(text, *capitals.span())
+            yield from _ibans(text, *capitals.span())
 
 
 def open_from(text: str) -> int:
@@ -232,13 +245,15 @@ def _is_card(digits: str) -> bool:
 
 
 def _mails(text: str) -> Iterator[Span]:
-    for sign in _AT.finditer(text):
-        domain = _DOMAIN.match(text, sign.end())
-        if domain is None:
-            continue
-        start = _start_of_mail(text, sign.start())
-        if start < sign.start() and _NO_MAIL.match(text, start) is None:
-            yield Span(start, domain.end(), kind="mail")
+    for sign in _AT:
+        at = text.find(sign)
+        while at >= 0:
+            domain = _DOMAIN.match(text, at + len(sign))
+            if domain is not None:
+                start = _start_of_mail(text, at)
+                if start < at and _NO_MAIL.match(text, start) is None:
+                    yield Span(start, domain.end(), kind="mail")
+            at = text.find(sign, at + 1)
 
 
 def _start_of_mail(text: str, end: int) -> int:
@@ -336,14 +351,12 @@ def _phone(text: str, region: str | None, check: str) -> bool:
 
 
 def _machines(text: str) -> Iterator[Span]:
-    if "." in text and _DOTS_OF_IP4.search(text) is not None:
-        for match in _IP4.finditer(text):
-            if _is_machine(match[0]):
-                yield Span(*match.span(), kind="ip")
-    if ":" in text and _COLONS_OF_IP6.search(text) is not None:
-        for match in _IP6.finditer(text):
-            if match[0].count(":") >= _LEAST_COLONS and _is_machine(match[0]):
-                yield Span(*match.span(), kind="ip")
+    for match in _IP4.finditer(text):
+        if _is_machine(match[0]):
+            yield Span(*match.span(), kind="ip")
+    for match in _IP6.finditer(text):
+        if match[0].count(":") >= _LEAST_COLONS and _is_machine(match[0]):
+            yield Span(*match.span(), kind="ip")
 
 
 def _is_machine(text: str) -> bool:

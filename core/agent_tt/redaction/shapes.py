@@ -153,7 +153,7 @@ def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
             found += _parameters(text)
         found += named_secrets(text, held)
     if OWN.finds_more:
-        found += OWN.spans(text)
+        found += OWN.spans(text, held)
     return apart(found) if found else found
 
 
@@ -176,7 +176,7 @@ def may_hold_secret(text: str, held: AbstractSet[str]) -> bool:
         text: any text.
         held: the words of `ANCHORS` that it holds.
     """
-    return bool(held) or OWN.finds_more or _ANYWHERE.letter in text or _LINK.letter in text
+    return bool(held) or OWN.searches_all or _ANYWHERE.letter in text or _LINK.letter in text
 
 
 def may_begin_secret(run: str) -> bool:

@@ -349,6 +349,16 @@ def field_of(path: Sequence[str | int], *, is_object: bool) -> str:
     return name
 
 
+def field_in(holder: str, key: str) -> str:
+    """Tell which name counts for a scalar of an object.
+
+    Args:
+        holder: the name that counts for the object; see `field_of`.
+        key: of the scalar.
+    """
+    return holder if key == VALUE else within(holder, key)
+
+
 def _name_of(fields: Mapping[str, Wire], key: str, item: Wire, holder: str) -> str:
     """Which name counts for an entry of an object."""
     if key == VALUE:  # what an envelope wraps is named by who holds the envelope

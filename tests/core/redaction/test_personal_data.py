@@ -163,11 +163,7 @@ def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found
     OWN.use(Rules(profile="strict"))
     found = secrets_in(text)
     with pytest.MonkeyPatch.context() as always:
-        anything = re.compile("")
-        for name in ("_DOTS_OF_IP4", "_COLONS_OF_IP6"):
-            always.setattr(personal_rules, name, anything)
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
-        always.setattr(personal_rules, "_OF_LETTERS", b"")
         for name in ("_is_within_word", "_goes_on"):
             always.setattr(named, name, lambda _text, _start, _end: False)
         always.setattr(named, "_places_of", lambda hint, _is_name: re.compile(hint))
@@ -186,12 +182,12 @@ DIGITS = (
 @for_all(st.lists(st.sampled_from(DIGITS), max_size=11).map("".join))
 def test_numbers_are_found_as_by_a_search_from_every_digit(text: str):
     """Dates, and digits that go on a word, are passed over: nothing that is looked for begins there."""
-    found = apart(personal_rules.personal_in(text, is_strict=False))
+    found = apart(personal_rules.personal_in(text, ANCHORS.held_in(text)))
     with pytest.MonkeyPatch.context() as always:
-        always.setattr(personal_rules, "_RUN", re.compile(rb"0(?:[dp-]{0,2}0){7,}"))
+        always.setattr(personal_rules, "_RUN", re.compile(rb"0(?:[-+ ./]{0,2}0){7,}"))
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
         always.setattr(personal_rules, "_DATE", re.compile(r"(?!)"))
-        in_full = apart(personal_rules.personal_in(text, is_strict=False))
+        in_full = apart(personal_rules.personal_in(text, ANCHORS.words))
     assert found == in_full
 
 
@@ -200,8 +196,15 @@ def test_numbers_are_found_as_by_a_search_from_every_digit(text: str):
     st.from_regex(re.compile(personal_rules._WITH_LETTERS._any.pattern + "|" + personal_rules._IBAN.pattern, re.A))
 )
 def test_every_number_with_letters_holds_what_it_is_searched_by(text: str):
-    kinds = text.encode("latin-1", "replace").translate(personal_rules._KINDS)
-    assert personal_rules._OF_LETTERS in kinds or personal_rules._LETTERED.search(kinds) is not None
+    assert not ANCHORS.held_in(text).isdisjoint(personal_rules._LETTERED)
+
+
+@settings(max_examples=500, deadline=None)
+@for_all(st.from_regex(re.compile(personal_rules._IP4.pattern + "|" + personal_rules._IP6.pattern, re.A)))
+def test_every_address_of_a_machine_holds_what_it_is_searched_by(text: str):
+    OWN.use(Rules(profile="strict"))
+    if any(personal_rules._machines(text)):
+        assert not ANCHORS.held_in(text).isdisjoint({*personal_rules._DOTTED, personal_rules._COLONS})
 
 
 @settings(max_examples=300, deadline=None)
@@ -454,7 +457,11 @@ def test_no_recorded_run_of_others_holds_what_only_looks_like_personal_data():
     mails, others = [], {}
     for profile in PROFILES[1:]:
         OWN.use(Rules(profile=profile))
-        found = [(span.kind, text[span.start : span.end]) for text in texts for span in OWN.spans(text)]
+        found = [
+            (span.kind, text[span.start : span.end])
+            for text in texts
+            for span in OWN.spans(text, ANCHORS.held_in(text))
+        ]
         mails.append([value for kind, value in found if kind == "mail"])
         others[profile] = [value for kind, value in found if kind != "mail"]
     assert all(value.endswith(("@example.com", "@all-hands.dev")) for value in mails[0])

@@ -17,7 +17,7 @@ from agent_tt.history.changes.nodes import NODES, RUN, DictNode, EnvelopeNode, L
 from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import depends_on_neighbours
-from agent_tt.redaction.values import field_of
+from agent_tt.redaction.values import field_in, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,11 +50,12 @@ class Walk:
         ops: the operations found so far.
     """
 
-    __slots__ = ("_admit", "_encoder", "ops")
+    __slots__ = ("_admit", "_encoder", "_holder", "ops")
 
     def __init__(self, admit: Admit) -> None:
         self._admit = admit
         self._encoder = Encoder()
+        self._holder: tuple[Path, str] = ((), "")
         self.ops: list[Op] = []
 
     def begin(self) -> None:
@@ -276,7 +277,9 @@ class Walk:
     def _admit_scalar(self, entries: dict[str, object], key: str, item: Wire, path: Path) -> Wire:
         """What may be kept of a scalar of a dict."""
         if not depends_on_neighbours(key):
-            return self._admit(item, field_of((*path, key), is_object=False))
+            if path is not self._holder[0]:  # many scalars of one dict may change at once
+                self._holder = path, field_of(path, is_object=True)
+            return self._admit(item, field_in(self._holder[1], key))
         beside = {name: other for name, other in entries.items() if is_plain_scalar(other)}
         admitted = self._admit({**beside, key: item}, field_of(path, is_object=True))
         return admitted[key] if type(admitted) is dict and key in admitted else None
