@@ -367,3 +367,28 @@ def test_a_kill_at_any_moment_leaves_the_runs_as_before_or_as_after(tmp_path: Pa
 def _digests(path: Path) -> list[Any]:
     with closing(sqlite3.connect(path)) as rows:
         return rows.execute("SELECT id, digest, chain FROM deltas ORDER BY id").fetchall()
+
+
+@pytest.mark.parametrize("asked", [1, 40])
+def test_a_store_that_was_open_and_read_shows_nothing_of_what_was_taken_out_meanwhile(
+    tmp_path: Path, asked: int
+) -> None:
+    path = tmp_path / "runs.db"
+    state: dict[str, Any] = {"messages": [f"ask {ANN}"], "n": 0}
+    with closing(open_store(path, create=True)) as store:
+        writer = store.begin_run(NewRun("r"), state)
+        for step in range(1, 41):
+            state["messages"].append(f"{step} " + "words " * 200)
+            state["n"] = step
+            writer.close_step(writer.open_step(NewStep("s")), StepEnd("ok"), state)
+        writer.finish("succeeded")
+        run_id = writer.run_id
+    with closing(open_store(path, read_only=True)) as reader:
+        for step in (3, asked, 39):
+            assert ANN in str(reader.state(run_id, step))
+        assert ANN in str(reader.value(run_id, 39, ("messages", 0)))
+        _take_out(path)
+        assert ANN not in str(reader.state(run_id, asked))
+        assert ANN not in str(reader.states(run_id, asked, 39))
+        assert ANN not in str(reader.value(run_id, 40, ("messages", 0)))
+        assert reader.value(run_id, 40, ("n",)) == 40

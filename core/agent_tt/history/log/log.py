@@ -109,6 +109,7 @@ class StateLog:
         self.parts = PartCache()
         self._pages = PageCache()
         self._parents: dict[int, tuple[int | None, int | None]] = {}
+        self._newest: dict[int, tuple[int, bytes]] = {}
 
     def segments(self, track: int, seq: int) -> list[Segment]:
         """Where checkpoints up to `seq` of a track lie, oldest first.
@@ -160,6 +161,35 @@ class StateLog:
                         raise _unproven(row.what)
                     return row
         raise StepNotFound(f"there is no checkpoint {seq} on track {track}")
+
+    def begin(self, track: int, seq: int) -> list[Segment]:
+        """Where checkpoints up to `seq` of a track lie, oldest first, for whoever reads what was kept of them.
+
+        Rows are written anew where something is taken out of a run. Each chain hash covers all rows before it: where
+        that of the newest row that was asked for is another one now, nothing that was kept is used any more.
+
+        Raises:
+            StepNotFound: there is no such checkpoint.
+            Damaged: its row is not as it was written, or the track's ancestry makes no sense.
+        """
+        head, segments = self.head(track, seq), self.segments(track, seq)
+        for segment in segments:
+            if segment.first > segment.last:
+                continue  # a fork's, of a checkpoint before it began
+            known = self._newest.get(segment.track)
+            if known is not None and not self._is_as_known(segment.track, known, head):
+                self.parts, self._pages = PartCache(), PageCache()
+                self._newest.clear()
+                known = None
+            if known is None or known[0] < segment.last:
+                rows = [head] if segment.track == head.track else self._fetch(segment.track, segment.last, segment.last)
+                self._newest.update((segment.track, (row.seq, row.chain)) for row in rows)
+        return segments
+
+    def _is_as_known(self, track: int, known: tuple[int, bytes], head: LogRow) -> bool:
+        if (track, known[0]) == (head.track, head.seq):
+            return known[1] == head.chain
+        return [row.chain for row in self._fetch(track, known[0], known[0])] == [known[1]]
 
     def last_seq(self, track: int) -> int | None:
         """The number of a track's last own checkpoint, None while it has none."""

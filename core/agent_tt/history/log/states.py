@@ -57,8 +57,7 @@ def load(log: StateLog, track: int, seq: int, *, shared: bool = False) -> Rollin
         StepNotFound: there is no such checkpoint.
         Damaged: it cannot be rebuilt at all.
     """
-    log.head(track, seq)
-    segments = log.segments(track, seq)
+    segments = log.begin(track, seq)
     with collector_paused():
         return _load(log, segments, shared=shared)
 

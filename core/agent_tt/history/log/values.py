@@ -55,10 +55,10 @@ def value_at(log: StateLog, track: int, seq: int, path: Path) -> Wire:
         PathNotFound: the state has nothing there.
         Damaged: the state cannot be rebuilt at all.
     """
-    log.head(track, seq)
+    segments = log.begin(track, seq)
     if path:
         try:
-            found = _in_log(log, log.segments(track, seq), path)
+            found = _in_log(log, segments, path)
         except (_Unknown, Damaged, PathNotFound):  # a load says what is damaged, or missing, and why
             pass
         else:
