@@ -167,3 +167,16 @@ def test_all_hits_of_a_search_come_page_by_page_whatever_their_number():
 def test_a_cursor_that_is_none_is_refused(tool, cursor):
     with closing(agent_tt.open_source(SAMPLES, read_only=True)) as source, pytest.raises(UsageError):
         told(source, tool, cursor=cursor, **({"run": FLAKY} if tool == "overview" else {}))
+
+
+def test_a_call_in_brief_counts_what_of_it_is_neither_shown_nor_named():
+    nested = {}
+    for _ in range(12):
+        nested = {"text": "long " * 5_000, "inner": nested}
+    source = MemorySource()
+    source.add("run", [Did("a", tool="send", args=nested, result=1)])
+    answer = told(source, "call", at="run@1#1", budget=40_000)
+    shown = json.dumps(answer["args"], ensure_ascii=False)
+    cut = shown.count('…",') + shown.count('"left_out"')
+    assert len(answer["left_out"]) == 6
+    assert answer["left_out_more"] == cut - 6 > 0

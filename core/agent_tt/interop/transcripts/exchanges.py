@@ -158,7 +158,7 @@ def _holds(path: Path, named: str) -> bool:
                 if wanted in rest + piece:
                     return True
                 rest = piece[-len(wanted) :]
-    except OSError:
+    except OSError:  # then nothing says that it belongs to this one
         pass
     return False
 

@@ -296,7 +296,10 @@ class Finder:
                 self._doubted = (self._source.version(), newest.sifted)
             return
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
-        is_over = lambda: time.monotonic() >= end or cancelled()  # noqa: E731  # as its neighbours are written
+
+        def is_over() -> bool:
+            return time.monotonic() >= end or cancelled()
+
         asked = Asked(query, chosen, runs is None, by, limit, is_over)
         if not (yield from self._by_index(asked)):
             yield from self._read(asked)

@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 class Newest:
-    """One such search.
+    """A search that reads the newest runs first.
 
     Args:
         source: where the runs are.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from agent_tt.errors import UsageError
 from agent_tt.forking.editing.answer_text import answer_of
 from agent_tt.forking.policy.policies import WORDS, Rule
+from agent_tt.intercepting.rules import Otherwise
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import Word
-    from agent_tt.intercepting.rules import Otherwise
 
 _DOES: Final[dict[str, str]] = {
     "live": "will really run",
@@ -24,7 +24,7 @@ _DOES: Final[dict[str, str]] = {
 }
 
 
-_OTHERWISE: Final[tuple[Otherwise, ...]] = ("halt", "ask", "deny")
+_OTHERWISE: Final[tuple[Otherwise, ...]] = get_args(Otherwise)
 
 
 def what_it_does(word: Word) -> str:
