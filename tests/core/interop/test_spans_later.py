@@ -251,7 +251,8 @@ def test_steps_with_a_secret_in_what_is_said_of_their_program_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str, *, as_bytes: bool
 ) -> None:
     monkeypatch.setattr(document, "MOST_VALUE_BYTES", 100)
-    monkeypatch.setattr(pieces, "_BATCH", 100)
+    for name, most in (("_BATCH", 300), ("_LARGEST", 1_000), ("_WINDOW", 1_500)):  # so that it stands around pieces
+        monkeypatch.setattr(pieces, name, most)
     spans = [span(at, -1, at, 5, operation__name="chat") for at in range(9)]
     resource = {"attributes": [attribute("key", service), attribute("service.name", "desk")]}
     said = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}
