@@ -79,10 +79,16 @@ def test_a_file_that_changed_or_a_list_that_is_damaged_is_read_again(
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_list_with_a_secret_is_not_kept(tmp_path: Path) -> None:
-    text = json.dumps(next(trace_lines(4, 1, 4)))
+@pytest.mark.parametrize("place", ["the program", "an error"])
+def test_a_list_with_a_secret_is_not_kept(tmp_path: Path, place: str) -> None:
+    request = next(trace_lines(4, 1, 4))
+    secret = "sk-proj-" + "aB3dE5gH7jK9mN1p" * 3
+    (spans,) = request["resourceSpans"][0]["scopeSpans"]
+    if place == "an error":
+        spans["spans"][0]["status"] = {"code": 2, "message": f"no more for {secret}"}
+    text = json.dumps(request)
     path = tmp_path / "f.json"
-    path.write_text(text.replace('"desk"', '"sk-proj-' + "aB3dE5gH7jK9mN1p" * 3 + '"'))
+    path.write_text(text.replace('"desk"', f'"{secret}"') if place == "the program" else text)
     assert listed(path)
     assert not list(cache_folder("lists").glob("*.list"))
 

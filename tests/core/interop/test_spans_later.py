@@ -17,7 +17,7 @@ from tests.core.interop.otlp_bytes import request
 from tests.recordings import MISSING, recordings
 
 from agent_tt.cache_files import cache_folder
-from agent_tt.interop.transcripts import contents, document, kept_list, otlp, otlp_later, spans_later
+from agent_tt.interop.transcripts import contents, document, kept_list, otlp, otlp_later, pieces, spans_later
 from agent_tt.providers.reading import PROVIDERS, messages_of_turn
 from agent_tt.sources import open_source
 
@@ -204,19 +204,21 @@ def test_steps_that_were_found_are_not_looked_for_again_as_long_as_the_file_is_t
     assert changed != first
 
 
+SECRET = "sk-proj-" + "aB3dE5gH7jK9mN1p" * 3
+
+
+def one_a_line(path: Path, spans: list[dict[str, Any]]) -> Path:
+    return write_lines(path, ({"resourceSpans": [{"scopeSpans": [{"spans": [each]}]}]} for each in spans))
+
+
 @pytest.mark.usefixtures("kept")
 def test_a_line_with_a_secret_is_not_kept_but_read_again(tmp_path: Path) -> None:
-    secret = "sk-proj-" + "aB3dE5gH7jK9mN1p" * 3
-    said = [{"role": "assistant", "parts": [{"type": "text", "content": f"The key is {secret}."}]}]
-    spans = [
-        span(
-            number, -1, 10 * number, 5, "no more" if number == 2 else "", operation__name="chat", output__messages=said
-        )
-        for number in range(3)
-    ]
-    path = tmp_path / "f.json"
-    path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
-    path.write_text("\n".join([path.read_text()] * 1 + [json.dumps({"resourceSpans": [{"scopeSpans": []}]})]) + "\n")
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": f"The key is {SECRET}."}]}]
+    chat: dict[str, Any] = {"operation__name": "chat", "output__messages": said}
+    errors = "", "no more", f"no more for {SECRET}"
+    path = one_a_line(
+        tmp_path / "f.jsonl", [span(at, -1, 10 * at, 5, error, **chat) for at, error in enumerate(errors)]
+    )
     with closing(open_source(path)) as source:
         first = said_in(source)
     (place,) = cache_folder("steps").glob("*.steps")
@@ -224,8 +226,41 @@ def test_a_line_with_a_secret_is_not_kept_but_read_again(tmp_path: Path) -> None
     with closing(open_source(path)) as source:
         assert said_in(source) == first
     assert [(step.decision, step.status) for step in first[0][1]] == [
-        (f"The key is {secret}.", status) for status in ("ok", "ok", "error")
+        (f"The key is {SECRET}.", status) for status in ("ok", "error", "error")
     ]
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("named", ["tool__name", "agent__name"])
+def test_steps_with_a_secret_in_a_name_are_not_kept(tmp_path: Path, named: str) -> None:
+    agent: dict[str, Any] = {"operation__name": "invoke_agent", "agent__name": "a"}
+    spans = [span(0, -1, 0, 90, **agent), span(1, 0, 1, 80, **agent | ({named: SECRET} if "agent" in named else {}))]
+    tool: dict[str, Any] = {"operation__name": "execute_tool", "tool__name": "b"}
+    spans.append(span(2, 1, 2, 5, **tool | ({named: SECRET} if "tool" in named else {})))
+    with closing(open_source(one_a_line(tmp_path / "f.jsonl", spans))) as source:
+        (run,) = source.runs()
+        (step,) = source.steps(run.id)
+    assert SECRET in (step.name, step.lane)
+    assert not list(cache_folder("steps").glob("*.steps"))
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("as_bytes", [False, True])
+@pytest.mark.parametrize("service", ["desk", SECRET])
+def test_steps_with_a_secret_in_what_is_said_of_their_program_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str, *, as_bytes: bool
+) -> None:
+    monkeypatch.setattr(document, "MOST_VALUE_BYTES", 100)
+    for name, most in (("_BATCH", 300), ("_LARGEST", 1_000), ("_WINDOW", 1_500)):  # so that it stands around pieces
+        monkeypatch.setattr(pieces, name, most)
+    spans = [span(at, -1, at, 5, operation__name="chat") for at in range(9)]
+    resource = {"attributes": [attribute("key", service), attribute("service.name", "desk")]}
+    said = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}
+    path = tmp_path / "f"
+    path.write_bytes(request(said) if as_bytes else json.dumps(said).encode())
+    with closing(open_source(path)) as source:
+        assert len(source.steps(source.runs()[0].id)) == len(spans)
+    assert bool(list(cache_folder("steps").glob("*.steps"))) == (service == "desk")
 
 
 @pytest.mark.parametrize("is_circle", [True, False])

@@ -13,6 +13,7 @@ absent. Nothing that a file names is opened, imported or called.
 | `compressed` | what a file of gzip or Zstandard holds |
 | `any_value` | attributes of OpenTelemetry as plain JSON |
 | `protobuf` | OTLP in protocol buffers, as JSON |
+| `protobuf_messages` | messages of protocol buffers as what they say |
 | `archive` | members of a zip archive, bounded by what comes out of them |
 | `transcript` | what a format tells: steps, their calls, and the conversation after each; runs that are told later |
 | `kept_list` | the runs of a large file, known the next time without reading it |

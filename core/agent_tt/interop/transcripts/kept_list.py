@@ -127,7 +127,7 @@ def _place(path: Path) -> Path:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    error = run.error and (run.error.class_name, run.error.message)
+    error = run.error and [run.error.class_name, run.error.message]
     return {name: getattr(run, name) for name in _PLAIN} | {"model": run.model and run.model.model, "error": error}
 
 

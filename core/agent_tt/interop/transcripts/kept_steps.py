@@ -62,13 +62,19 @@ def _said(told: ToldRun) -> dict[str, Any] | None:
     rows, spans = steps.rows, steps.read
     pieces = spans.requests.pieces
     where = pieces.where() if isinstance(pieces, Lines) else None
-    errors = [rows.errors.get(number, "") for number in range(1, len(rows) + 1)]
-    if where is None:
+    if not isinstance(pieces, Lines) or where is None:
         return None
-    texts: list[Any] = [rows.names, rows.lanes, told.transcript.flaws, where["put_around"]]
+    try:
+        around = pieces.said_around()
+    except ValueError:
+        return None
+    errors = [rows.errors.get(number, "") for number in range(1, len(rows) + 1)]
+    # Lists, as JSON has them: into tuples, which no JSON has, nobody looks for secrets.
+    flaws = [[*flaw] for flaw in told.transcript.flaws]
+    texts: list[Any] = [rows.names, [[*lane] for lane in rows.lanes], flaws, around]
     if redact(texts) != texts:
         return None
-    lines: list[Any] = [*zip(rows.decisions, errors, strict=True)]
+    lines: list[Any] = [[*line] for line in zip(rows.decisions, errors, strict=True)]
     shown = cast("list[Any]", redact(lines))
     unsaid = {number for number, (own, without) in enumerate(zip(lines, shown, strict=True), 1) if own != without}
     return {
@@ -83,7 +89,7 @@ def _said(told: ToldRun) -> dict[str, Any] | None:
         "places": [spans.places[place] for place in steps.places],
         "kind": next(kind for kind, made in _KINDS.items() if made is type(pieces)),
         "where": where,
-        "flaws": told.transcript.flaws,
+        "flaws": flaws,
     }
 
 

@@ -72,6 +72,7 @@ def _told(trace: Trace, requests: Requests) -> Transcript:
     if len(trace) > _MOST_SPANS:
         with suppress(NotInParts):
             return _leave_out(told_later(trace, requests, _MOST_SPANS_LATER), trace, _MOST_SPANS_LATER)
+    trace.heads = []  # of a trace that is told as a whole they are of no use
     spans: dict[str, Span] = {}
     records: list[dict[str, Json]] = []
     system = ""

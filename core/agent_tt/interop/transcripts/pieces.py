@@ -169,6 +169,14 @@ class Lines(Sequence[Line]):
         columns = {name: getattr(self, f"_{name}").tolist() for name in _COLUMNS}
         return {"are_cut": self.are_cut, "put_around": around, **columns}
 
+    def said_around(self) -> list[Json]:
+        """What is said by that which is put around pieces.
+
+        Raises:
+            ValueError: it says nothing that can be read.
+        """
+        return [parse_json(b"".join(pair)) for pair in self._put_around if any(pair)]
+
     @classmethod
     def lie_at(cls, file: PieceFile, where: Mapping[str, Any]) -> Self:
         """Those of a file that were cut before, by where they lie."""
