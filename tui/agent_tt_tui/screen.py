@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
 from textual.css.query import NoMatches
-from textual.events import Idle, Resize
+from textual.events import Resize
 from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
     from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
-
-_MESSAGE_STEPS: Final = 6
-"""Through so many widgets a message goes until it reaches the screen, and what the screen says about it its widgets."""
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -70,14 +66,6 @@ class CommandScreen(Screen[Result]):
         if "CONTEXT" in vars(cls):
             cls.BINDINGS = cls.CONTEXT.screen_bindings()
         super().__init_subclass__(**inherit)
-
-    async def _on_idle(self, event: Idle) -> None:
-        """Let what a key began come to its end, before the screen is painted: messages go up widget by widget."""
-        for _ in range(_MESSAGE_STEPS):
-            await asyncio.sleep(0)
-            if not self._message_queue.empty():
-                event.prevent_default()  # there will be another idle moment after these
-                return
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
         """Lay out, and paint once the widgets that have another size now know of it.

@@ -90,6 +90,8 @@ class StepReader:
 
     def at_hand(self, wish: StepWish) -> StepRead | None:
         """A step that is in memory as it is to be shown; None where it is not."""
+        if not wish.can_be_kept:
+            return None
         with self._lock:
             found = self._kept.get(wish)
             if found is not None:

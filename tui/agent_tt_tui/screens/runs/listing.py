@@ -202,7 +202,7 @@ class Listing(Feature):
         columns.sort = self._sort
         columns.refresh()
         self._list.show(rows, frozenset(self._selected), "" if rows else self._why_empty())
-        self._screen.query_one(HeaderRow).state = self._header(rows.count)
+        self._screen.query_one(HeaderRow).state = self._header(rows.total)
         self._screen.refresh_footer()
 
     def _why_empty(self) -> str:

@@ -93,7 +93,7 @@ class ListedRuns(Sequence[RunRow]):
         return found if isinstance(found, RunRow) else RunRow(found, found.name)
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """How many runs the rows stand for."""
         groups = (item.group for item in self._items if isinstance(item, RunRow) and item.group is not None)
         return len(self) + sum(len(group.runs) - 1 for group in groups)
