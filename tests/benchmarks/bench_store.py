@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from deepdiff import DeepDiff
+from tests.benchmarks.store_long import long_conversation
 from tests.benchmarks.store_targets import judged, kept, shown
 from tests.benchmarks.store_ways import WAYS, Ours, OursTracked, OursWithCall, Saver, Way, is_there
 from tests.benchmarks.store_workloads import documents, growing_chat, nested_keys, recorded_chats
@@ -223,7 +224,7 @@ def all_of(rounds: int, scale: float, only: list[str], *, in_memory: bool) -> di
     where = "/dev/shm" if in_memory else None
     ways = [way for way in WAYS if is_there(way)]
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
-    disks, read, alone, together = [], [], [], []
+    disks, read, alone, together, long = [], [], [], [], []
     for number in range(rounds):
         for load in loads(scale):
             if only and load.name not in only:
@@ -243,6 +244,9 @@ def all_of(rounds: int, scale: float, only: list[str], *, in_memory: bool) -> di
         if not only or "reading" in only:
             with tempfile.TemporaryDirectory(dir=where) as folder:
                 read.append(reading(Path(folder), max(100, int(1000 * scale))))
+        if not only or "long" in only:
+            with tempfile.TemporaryDirectory(dir=where) as folder:
+                long.append(long_conversation(Path(folder) / "long.db", int(10_000 * scale)))
         if not only or "processes" in only:
             for count, rates in ((1, alone), (16, together)):
                 with tempfile.TemporaryDirectory(dir=where) as folder:
@@ -254,6 +258,7 @@ def all_of(rounds: int, scale: float, only: list[str], *, in_memory: bool) -> di
         "disk": statistics.median(disks or [0]),
         "recording": {load: {way: _medians(rows) for way, rows in by_way.items()} for load, by_way in found.items()},
         "reading": _medians(read) if read else {},
+        "long": _medians(long) if long else {},
         "graph": graph(max(10, int(200 * scale)), rounds) if not only or "graph" in only else {},
     }
 
@@ -268,7 +273,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="a tenth of the steps; nothing is judged")
     parser.add_argument("--memory", action="store_true", help="keep the files in memory: the disk does not count")
-    parser.add_argument("--only", nargs="+", default=[], help="names of workloads, `reading`, `processes`, `graph`")
+    parser.add_argument(
+        "--only", nargs="+", default=[], help="names of workloads, `reading`, `long`, `processes`, `graph`"
+    )
     parser.add_argument("--install", action="store_true", help="fetch the peers that are packages of their own")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
     parser.add_argument("--write", action="store_true", help="keep what was found, for the README")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.benchmarks.store_long import MOST
+
 __all__ = ["Row", "judged", "kept", "load", "markdown", "shown"]
 
 PATH: Final = Path(__file__).with_name("store.json")
@@ -92,6 +94,8 @@ def judged(found: dict[str, Any]) -> list[Row]:
     ):
         if name in read:
             judge(f"{name} / {other}", read[name], read[f"{name}, {other}"], most)
+    for name, figure in found["long"].items():
+        judge(f"10,000 steps: {name}", figure, MOST[name], 1)
     rates = found["processes"]
     if rates:
         judge("steps a second: one process / 16 processes", rates["1"], rates["16"], 1 / 0.9)
