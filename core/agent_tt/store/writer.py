@@ -151,6 +151,8 @@ class SqliteRunWriter:
             with self._database.transaction() as tx:
                 if tx.query("SELECT 1 FROM steps WHERE run = ? AND step = ? AND seq IS NULL", (self._run, number)):
                     writer.store(tx, checkpoint, shared=False)
+                    if checkpoint.unnoticed is not None:
+                        self._say_unnoticed(tx, checkpoint.unnoticed, track, number)
                     STEPS.update(tx, (self._run, number), {"track": writer.track, "seq": checkpoint.seq})
                 else:
                     self._tracks.pop(track, None)  # it remembers a state that was not written

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.history.tracked_programs import Program
 
@@ -158,6 +158,7 @@ def test_what_a_plain_one_refuses_it_refuses_in_the_same_words(write: Any, error
     assert str(ours.value).replace("TrackedList", "list") == str(plain.value)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**9))
 def test_any_program_does_the_same_with_it(seed: int) -> None:
     ours, plain = Program(seed, tracked), Program(seed, dict)

@@ -43,7 +43,7 @@ class Audit:
         self._chance = random.Random(seed)  # noqa: S311  no secret
         self._spent = 0
         self.found: tuple[str | int, ...] | None = None
-        self.is_whole = False
+        self.is_whole = True
 
     def look(self, node: Node, value: object) -> Child:
         """Look at a state that was just compared, where it is a tracked one; give its node. Operations are noted."""
@@ -54,22 +54,14 @@ class Audit:
         self.is_whole = self._spent >= max(_LEAST, self._walk.reader.count // _PACE)
         if self.is_whole:
             return self.look_at_all(node, value)
-        before = len(self._walk.ops)
-        self._walk.check_somewhere(node, value, self._chance)
-        if len(self._walk.ops) > before:
-            return self.look_at_all(node, value, before)
+        if self._walk.differs_somewhere(node, value, self._chance):
+            return self.look_at_all(node, value)
         return node
 
-    def look_at_all(self, node: Node, value: object, before: int | None = None) -> Child:
-        """Look at all of a state, of which operations from `before` on were found by looking.
-
-        Args:
-            node: the state's node.
-            value: the state.
-            before: how many operations there were before it was looked for any; as many as now by default.
-        """
+    def look_at_all(self, node: Node, value: object) -> Child:
+        """Look at all of a tracked state that was just compared; give its node. Operations are noted."""
         walk, self._spent, self.is_whole = self._walk, 0, True
-        before = len(walk.ops) if before is None else before
+        before = len(walk.ops)
         walk.believes = False
         child = walk.update(node, value, ())
         # What another thread has written since the notes were taken is noted, and will be found in the next step.

@@ -89,33 +89,33 @@ class TrackedWalk(Walk):
             child.live = value
         return child
 
-    def check_somewhere(self, node: Node, value: object, chance: Random) -> None:
-        """Compare a place of a tracked state, taken by chance, as if nothing had been noted there."""
+    def differs_somewhere(self, node: Node, value: object, chance: Random) -> bool:
+        """Whether a place of a tracked state, taken by chance, is not what was kept of it. Nothing is noted."""
         path: Path = ()
         with ExitStack() as inside:
             while type(value) in TRACKED and not self._encoder.is_blocked(value):
                 self._encoder.enter(value)
                 inside.callback(self._encoder.leave)
-                if isinstance(node, DictNode) and isinstance(value, TrackedDict) and node.children:
-                    key = next(islice(node.children, chance.randrange(len(node.children)), None))
-                    child, item, path = node.children[key], value.get(key, _MISSING), (*path, key)
-                    if item is _MISSING:  # or kept under another name
-                        return
-                    if isinstance(child, Leaf):
-                        if tlv(self._encoder.encode(item)) != child.form.raw:
-                            self._update_entry(node, key, item, path[:-1], value)
-                            node.seal()
-                        return
-                    if not isinstance(child, NODES):
-                        return
-                    node, value = child, item
-                elif isinstance(node, ListNode) and isinstance(value, TrackedList) and 0 < len(node) == len(value):
-                    at = chance.randrange(len(node))
-                    if tlv(self._encoder.encode(value[at])) != node.element(at):
-                        self._update_element(node, value, at, path)
-                    return
-                else:
-                    return
+                if isinstance(node, ListNode) and isinstance(value, TrackedList) and 0 < len(node) == len(value):
+                    return self._is_other_element(node, value, chance.randrange(len(node)), path)
+                if not (isinstance(node, DictNode) and isinstance(value, TrackedDict) and node.children):
+                    return False
+                key = next(islice(node.children, chance.randrange(len(node.children)), None))
+                child, value, path = node.children[key], value.get(key, _MISSING), (*path, key)
+                if value is _MISSING or not isinstance(child, NODES):  # or kept under another name
+                    return False
+                if isinstance(child, Leaf):
+                    raw = child.form.raw
+                    return tlv(self._encoder.encode(value)) != raw and tlv(self.encode(value, path)) != raw
+                node = child
+        return False
+
+    def _is_other_element(self, node: ListNode, value: Sequence[object], at: int, path: Path) -> bool:
+        raw = node.element(at)
+        if tlv(self._encoder.encode(value[at])) == raw:
+            return False
+        wires, _ = self._encode_items(value, at, at + 1, path, are_wires=False)
+        return not wires or tlv(wires[0]) != raw
 
     def _kept_of_noted(self, value: TrackedDict[Any, Any], before: Wire, path: Path, notes: Notes) -> Wire:
         """What may be kept of a tracked dict, of which `before` was kept when its notes were taken the last time."""
