@@ -24,6 +24,8 @@ bench:
 	python tests/benchmarks/bench_store.py
 	python tests/benchmarks/bench_screen.py
 	python tests/benchmarks/bench_ask.py
+	python tests/benchmarks/bench_reading.py
+	python tests/benchmarks/bench_large_langgraph.py
 	python tests/benchmarks/bench_compare.py
 	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http
