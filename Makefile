@@ -25,6 +25,8 @@ bench:
 	python tests/benchmarks/bench_screen.py
 	python -m tests.benchmarks.bench_keys
 	python tests/benchmarks/bench_ask.py
+	python tests/benchmarks/bench_reading.py
+	python tests/benchmarks/bench_large_langgraph.py
 	python tests/benchmarks/bench_compare.py
 	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http

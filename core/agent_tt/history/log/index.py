@@ -21,7 +21,7 @@ from agent_tt.history.hashing import path_id, path_text, text_id
 from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
@@ -241,8 +241,9 @@ class PathIndex:
         """The newest of checkpoints first..last that appended to a list when it had no item at that position yet."""
         found = marks.of(without_envelopes(path), _GROWN, first, last, most_length=position)
         for _, group in groupby(found, lambda mark: mark.seq // BLOCK):
-            block = [mark.seq for mark in group][::-1]
-            low, high, probe = 0, len(block) - 1, 0
+            known = [*group][::-1]
+            block = [mark.seq for mark in known]
+            low, high, probe = 0, len(block) - 1, _likely(known, position)
             while low <= high:  # since the first of them the list only grew: where an item is tells where another is
                 span = self._appended(track, block[probe], path)
                 if span is None:  # the index may name a checkpoint too much
@@ -373,6 +374,14 @@ class TrackMarks:
                 continue
             for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
                 yield Mark(block * BLOCK + bit, length)
+
+
+def _likely(marks: Sequence[Mark], position: int) -> int:
+    """Which of the marks of one block appended the item at a position, if the list grows as it did before it."""
+    first = marks[0]
+    if not first.length or position < first.length:
+        return 0
+    return min((position - first.length) * first.seq // first.length, len(marks) - 1)
 
 
 def _says(touch: Touch, kind: TouchKind) -> bool:

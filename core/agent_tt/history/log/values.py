@@ -34,9 +34,8 @@ class _Unknown(Exception):  # never leaves this module
 
 
 class _Touch(NamedTuple):
-    """An operation of a row: its checkpoint, its code, and of one that appends the list's length before it."""
+    """An operation of a row: its code, and of one that appends the list's length before it."""
 
-    seq: int
     code: Wire
     length: Wire
 
@@ -96,12 +95,12 @@ def _newest_write(log: StateLog, track: int, first: int, last: int, path: Path) 
         start, end = max(first, page * PAGE), min(last, page * PAGE + PAGE - 1)
         if start > end:
             continue
-        known: _Touches | None = log.parts.get(("touches", track, page))
-        if known is None or not known.first <= start <= end <= known.last:
+        known: _Touches = log.parts.get(("touches", track, page)) or _Touches()
+        if not known.covers(start, end):
             for row in log.operations(track, end, end, _nothing):  # much changes at every step
                 if _writes(row.ops, path) is not None:
                     return end
-            known = _Touches.of(log, track, start, end, known)
+            known = known.and_those_of(log, track, start, end)
             log.parts.put(("touches", track, page), known, known.size)
         wrote = known.newest_write(start, end, path)
         if wrote is not None:
@@ -117,7 +116,9 @@ def _written(log: StateLog, track: int, seq: int, path: Path) -> Wire:
             own = len(op_path(op))
             if op[0] == "s":
                 return get(op[2], path[own:])
-            return get(op[3], (path[own] - op[2], *path[own + 1 :]))  # type: ignore[operator, arg-type]  # numbers, see `_is_write`
+            position, length = path[own], op[2]
+            if isinstance(position, int) and isinstance(length, int):
+                return get(op[3], (position - length, *path[own + 1 :]))
     raise _Unknown
 
 
@@ -149,37 +150,32 @@ def _is_write(code: Wire, length: Wire, path: Path, own: int) -> bool:
 
 
 class _Touches:
-    """What the rows of a part of a page did at which places, to be asked often.
+    """What the rows of a page did at which places, as far as that was asked; it never changes.
 
     Attributes:
-        first: the first of the rows.
-        last: the last one.
         size: about how many bytes all this takes.
     """
 
-    __slots__ = ("_at", "_has_moves", "first", "last", "size")
+    __slots__ = ("_rows", "size")
 
-    def __init__(self, first: int, last: int) -> None:
-        self.first = first
-        self.last = last
+    def __init__(self) -> None:
         self.size = 0
-        self._at: dict[Path, list[_Touch]] = {}
-        self._has_moves = False
+        self._rows: dict[int, dict[Path, _Touch]] = {}
 
-    @classmethod
-    def of(cls, log: StateLog, track: int, first: int, last: int, known: _Touches | None) -> _Touches:
-        """Of rows first..last of one page, and of those that are known already."""
-        if known is not None:
-            first, last = min(first, known.first), max(last, known.last)
-        self = cls(first, last)
+    def covers(self, first: int, last: int) -> bool:
+        """Whether rows first..last are among them."""
+        return all(seq in self._rows for seq in range(first, last + 1))
+
+    def and_those_of(self, log: StateLog, track: int, first: int, last: int) -> _Touches:
+        """These, and rows first..last of the same page."""
+        more = _Touches()
+        more._rows = dict(self._rows)
+        more.size = self.size
         for row in log.near(track, first, last, _nothing):
-            for op in row.ops:
-                if op[0] == "m":
-                    self._has_moves = True
-                touch = _Touch(row.seq, op[0], op[2] if op[0] == "a" else None)
-                self._at.setdefault(op_path(op), []).append(touch)
-                self.size += _TOUCH_SIZE
-        return self
+            if row.seq not in more._rows:
+                more._rows[row.seq] = touched = _touched(row.ops)
+                more.size += _TOUCH_SIZE * len(touched)
+        return more
 
     def newest_write(self, first: int, last: int, path: Path) -> int | None:
         """The newest of rows first..last that wrote the value at a place; None if none did.
@@ -187,19 +183,35 @@ class _Touches:
         Raises:
             _Unknown: one did something to it that has to be followed.
         """
-        if self._has_moves:
-            raise _Unknown
-        newest: int | None = None
-        for own in range(len(path) + 1):
-            for seq, code, length in reversed(self._at.get(path[:own], ())):
-                if seq < first or (newest is not None and seq < newest):
-                    break
-                if seq <= last and _is_write(code, length, path, own):
-                    newest = seq
-                    break
-        return newest
+        above = [path[:own] for own in range(len(path) + 1)]
+        for seq in range(last, first - 1, -1):
+            touched = self._rows[seq]
+            wrote = False
+            for own, each in enumerate(above):
+                touch = touched.get(each)
+                if touch is not None:
+                    wrote |= _is_write(touch.code, touch.length, path, own)
+            if wrote:
+                return seq
+        return None
 
 
+def _touched(ops: list[Op]) -> dict[Path, _Touch]:
+    """What the operations of a row did, by place."""
+    touched: dict[Path, _Touch] = {}
+    for op in ops:
+        code, path = op[0], op_path(op)
+        if code == "m":
+            touched[()] = _Touch(_SEVERAL, None)  # every place is at or below it
+        elif path in touched:
+            touched[path] = _Touch(_SEVERAL, None)
+        else:
+            touched[path] = _Touch(code, op[2] if code == "a" else None)
+    return touched
+
+
+_SEVERAL: Final = "several"
+"""In place of the code of an operation: of several at one place, or of one that moves, which nothing else tells."""
 _TOUCH_SIZE: Final = 160
 
 
