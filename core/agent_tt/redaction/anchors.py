@@ -12,6 +12,8 @@ import string
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -89,28 +91,34 @@ class _Anchors:
     """The words that are looked for in this process."""
 
     def __init__(self) -> None:
-        self._words: dict[str, Mapping[str, Place]] = {}
-        self._forms: dict[str, Mapping[str, re.Pattern[bytes]]] = {}
+        self._words: dict[str, tuple[tuple[Place, frozenset[str]], ...]] = {}
+        self._forms: dict[str, tuple[tuple[str, re.Pattern[bytes]], ...]] = {}
         self._search: Callable[[str], AbstractSet[str]] | None = None
 
-    def use(self, whose: str, words: Mapping[str, Place], forms: Mapping[str, re.Pattern[bytes]] | None = None) -> None:
+    def use(
+        self,
+        whose: str,
+        words: Mapping[Place, frozenset[str]],
+        forms: Mapping[str, re.Pattern[bytes]] = MappingProxyType({}),
+    ) -> None:
         """Look for these from now on, in place of what the same one has said before.
 
         Args:
             whose: who says it.
-            words: ASCII, none of them empty, and where each has to stand; all but those `AS_WRITTEN` in small letters.
+            words: by where they have to stand; ASCII, none of them empty, all but those `AS_WRITTEN` in small letters.
                 A digit stands for any digit.
             forms: what no word tells: patterns that are found in a text as it is searched, by what counts as the word
                 that it then holds.
         """
-        self._words[whose] = words
-        self._forms[whose] = forms or {}
+        self._words[whose] = tuple(words.items())
+        self._forms[whose] = tuple(forms.items())
         self._search = None
 
     @property
     def words(self) -> AbstractSet[str]:
         """All of the words."""
-        return frozenset().union(*self._words.values(), *self._forms.values())
+        said = [words for places in self._words.values() for _, words in places]
+        return frozenset(word for forms in self._forms.values() for word, _ in forms).union(*said)
 
     def held_in(self, text: str) -> AbstractSet[str]:
         """Which of the words a text holds.
@@ -120,12 +128,8 @@ class _Anchors:
         """
         search = self._search
         if search is None:
-            places: dict[str, Place] = {}
-            for words in self._words.values():
-                for word, place in words.items():
-                    places[word] = _either(place, places.get(word, place))
-            forms = {word: form for forms in self._forms.values() for word, form in forms.items()}
-            search = self._search = _search_for(tuple(sorted(places.items())), tuple(forms.items()))
+            words, forms = chain.from_iterable(self._words.values()), chain.from_iterable(self._forms.values())
+            search = self._search = _search_for(tuple(words), tuple(forms))
         return search(text)
 
 
@@ -136,12 +140,15 @@ def _either(one: Place, other: Place) -> Place:
 
 @lru_cache(8)
 def _search_for(
-    places: tuple[tuple[str, Place], ...], told: tuple[tuple[str, re.Pattern[bytes]], ...]
+    said: tuple[tuple[Place, frozenset[str]], ...], forms: tuple[tuple[str, re.Pattern[bytes]], ...]
 ) -> Callable[[str], AbstractSet[str]]:
     """What searches a text; made once for the same words, because that takes as long as many texts."""
-    words = [(word, int(place), form) for word, place in places for form in _forms(word, place)]
-    find, which = _finder(words)
-    others = [(word, form.search) for word, form in told]
+    places: dict[str, Place] = {}
+    for place, words in said:
+        for word in words:
+            places[word] = _either(place, places.get(word, place))
+    find, which = _finder([(word, int(place), form) for word, place in places.items() for form in _forms(word, place)])
+    others = [(word, form.search) for word, form in forms]
 
     def search(text: str) -> AbstractSet[str]:
         written = as_searched(text)

@@ -31,7 +31,7 @@ FIRST_HINTS: Final = frozenset({"pin", "pwd", "cvv", "cvc", "jwt"})
 _ALL_HINTS: Final = frozenset(SECRET_HINTS)
 _OF_PARAMETERS: Final = _ALL_HINTS | {"sig", "auth", "pat"}
 """The same of parameters of a query, which have more names: `sig`, `githubPat`."""
-_PLACES: Final = {hint: Place.BEGINS if hint in FIRST_HINTS else Place.ANYWHERE for hint in _OF_PARAMETERS}
+_PLACES: Final = {Place.BEGINS: FIRST_HINTS, Place.ANYWHERE: _OF_PARAMETERS - FIRST_HINTS}
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 STRICT_FIELDS: Final = (
@@ -73,10 +73,9 @@ class _Fields:
         self._allowed = re.compile("|".join(map(fnmatch.translate, allow))) if allow else None
         self._fields = _read(tuple(fields))
         self._longest = max(map(len, self._fields), default=0)
-        alone = {words[-1] for words in self._fields if len(words) == 1}
+        alone = frozenset(words[-1] for words in self._fields if len(words) == 1)
         self._last = frozenset(words[-1] for words in self._fields)
-        places = {word: Place.WHOLE if word in alone else Place.BESIDE for word in self._last}
-        ANCHORS.use("fields", places | _PLACES)
+        ANCHORS.use("fields", {Place.WHOLE: alone, Place.BESIDE: self._last - alone, **_PLACES})
 
     def __bool__(self) -> bool:
         return bool(self._fields)

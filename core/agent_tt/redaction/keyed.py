@@ -34,9 +34,12 @@ _MOST_LETTERS: Final = 12
 _LEAST_LETTERS: Final = 5
 _DIGITS: Final = "23456789"
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
+"""Three bits of a digest make the one of these, and five each of the others."""
+_BYTES_OF_LETTERS: Final = 8
 KEYED_MARK: Final = re.compile(r"~[a-z]{1,5}[2-9][a-z2-7]{2,11}~+")
 _SIGNS: Final = {"%40": "@", "%2b": "+"}
 _ESCAPED: Final = re.compile("%40|%2[Bb]")
+_BETWEEN: Final = re.compile(r"[\s().\-/]+")
 _MOST_REMEMBERED: Final = 10_000
 
 
@@ -109,7 +112,7 @@ class _Keyed:
             value: as it was written; at least six characters, as all of these have.
             size: how long it is to be; else as the value, without the signs by which addresses write others.
         """
-        plain = _ESCAPED.sub(lambda sign: _SIGNS[sign[0].lower()], value)
+        plain = _ESCAPED.sub(lambda sign: _SIGNS[sign[0].lower()], value) if "%" in value else value
         size = len(plain) if size is None else size
         known = (word, _plain(word, plain), size)
         with self._lock:
@@ -162,7 +165,7 @@ def keyed_marks_in(text: str) -> list[str]:
 
 def as_one(value: str) -> str:
     """A value of personal data however it is written: what has the same is the same."""
-    return re.sub(r"[\s().\-/]", "", value.lower())
+    return _BETWEEN.sub("", value.lower())
 
 
 def _word_of(mark: str) -> str:
@@ -175,15 +178,10 @@ def _plain(word: str, value: str) -> str:
 
 
 def _letters(key: bytes, known: tuple[str, str, int], count: int) -> str:
-    number = int.from_bytes(
-        blake2b(known[1].encode("utf-8", "surrogatepass"), key=key, person=known[0].encode()).digest()
-    )
-    first, number = _DIGITS[number % len(_DIGITS)], number // len(_DIGITS)
-    rest = []
-    for _ in range(count - 1):
-        rest.append(_LETTERS[number % len(_LETTERS)])
-        number //= len(_LETTERS)
-    return first + "".join(rest)
+    made = blake2b(known[1].encode("utf-8", "surrogatepass"), key=key, person=known[0].encode()).digest()
+    number = int.from_bytes(made[-_BYTES_OF_LETTERS:])
+    first = _DIGITS[number % len(_DIGITS)]
+    return first + "".join([_LETTERS[number >> at & 31] for at in range(3, 5 * count - 2, 5)])
 
 
 def key_tells(key: bytes) -> str:

@@ -40,7 +40,7 @@ _LOGINS: Final = (
 _COMMAND: Final = 300
 """Characters before the login of a command in which the command's name stands."""
 _ANCHORS: Final = frozenset(anchor for anchors, _, _ in _LOGINS for anchor in anchors)
-ANCHORS.use("logins", dict.fromkeys(_ANCHORS, Place.ANYWHERE))
+ANCHORS.use("logins", {Place.ANYWHERE: _ANCHORS})
 _CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
 
 

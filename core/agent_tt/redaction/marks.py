@@ -28,7 +28,7 @@ _SHORTEST: Final = 4
 _NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+(?:~(?!r[edact]*\d))+")
 _QUOTED: Final = re.compile(r"%3[Cc]redacted%3[Ee]")
 _ANCHORS: Final = frozenset({"~r", "redacted"})
-ANCHORS.use("marks", dict.fromkeys(_ANCHORS, Place.ANYWHERE))
+ANCHORS.use("marks", {Place.ANYWHERE: _ANCHORS})
 _SIGNATURE: Final = "redacted"
 _JWT: Final = re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+\.redactedA*")
 

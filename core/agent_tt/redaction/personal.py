@@ -155,6 +155,11 @@ _COLONED: Final = re.compile(rb":[0A-Fa-f]{0,4}:[0A-Fa-f]{0,4}:")
 # ---------------------------------------------------------------- what a text must hold
 
 _AT_SIGN, _DIGITS, _COLONS = "@", "many digits", "many colons"
+_HELD: Final[dict[str, tuple[frozenset[str], dict[str, re.Pattern[bytes]]]]] = {
+    "personal": (_LETTERED | {_AT_SIGN}, {_DIGITS: _RUN}),
+    "strict": (_LETTERED | _DOTTED | {_AT_SIGN}, {_DIGITS: _RUN, _COLONS: _COLONED}),
+}
+"""By profile: one of these words, or forms, is in every text in which something of it is found."""
 
 
 def look_for(profile: str) -> None:
@@ -163,9 +168,8 @@ def look_for(profile: str) -> None:
     Args:
         profile: its name; "" of none.
     """
-    words = {_AT_SIGN, *_LETTERED, *(_DOTTED if profile == "strict" else ())} if profile else ()
-    forms = {_DIGITS: _RUN, **({_COLONS: _COLONED} if profile == "strict" else {})} if profile else {}
-    ANCHORS.use("personal", dict.fromkeys(words, Place.AS_WRITTEN), forms)
+    words, forms = _HELD.get(profile, (frozenset(), {}))
+    ANCHORS.use("personal", {Place.AS_WRITTEN: words}, forms)
 
 
 _DIGITS_BEGUN: Final = re.compile(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
@@ -196,7 +200,7 @@ def _numbers(text: str) -> Iterator[Span]:
         start, end = match.start() - 1, match.end() - 1
         run = text[start:end]
         if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _is_date(text, start, end)):
-            yield from _in_digits(text, start, end)
+            yield from _in_digits(text, start, end, match[0].count(b"0"))
 
 
 def _with_letters(text: str) -> Iterator[Span]:
@@ -221,7 +225,7 @@ def open_from(text: str) -> int:
 @lru_cache(4096)
 def is_personal_number(number: int) -> bool:
     """Whether a number is that of a payment card, or one that a state gives."""
-    return number >= LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text)), None) is not None
+    return number >= LEAST_NUMBER and next(_in_digits(text := str(number), 0, len(text), len(text)), None) is not None
 
 
 def _is_in_word(text: str, start: int) -> bool:
@@ -266,9 +270,9 @@ def _start_of_mail(text: str, end: int) -> int:
     return min(end, start + (_ESCAPED.get(text[start - 1], 0) if start else 0))
 
 
-def _in_digits(text: str, start: int, end: int) -> Iterator[Span]:
+def _in_digits(text: str, start: int, end: int, count: int) -> Iterator[Span]:
+    """Yield the numbers in a part of a text that is `count` digits, and what parts them."""
     run = text[start:end]
-    count = sum(map(run.count, "0123456789"))
     if count >= _SHORTEST_CARD:
         for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
             yield Span(*card.span(), quote_of(text, *card.span()), kind="card")

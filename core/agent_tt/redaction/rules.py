@@ -12,6 +12,7 @@ Rules of several places are joined: each takes out what it says, and what one le
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -94,7 +95,7 @@ class Rules:
         Raises:
             UsageError: one is missing.
         """
-        missing = [name for name in _LIBRARIES if self.profile and find_spec(name) is None]
+        missing = [name for name in _LIBRARIES if self.profile and name not in sys.modules and find_spec(name) is None]
         if missing:
             raise UsageError(
                 f"{where}: the profile {self.profile} needs {' and '.join(missing)}, which is not installed",

@@ -116,7 +116,7 @@ for _each in _SHAPES:
     for _word in _each.words if _each not in (_ANYWHERE, _LINK) else ():
         for _anchor in _anchors_of(_word):
             _BY_ANCHOR.setdefault(_anchor, []).append((_word, _each))
-ANCHORS.use("shapes", dict.fromkeys(_BY_ANCHOR, Place.AS_WRITTEN))
+ANCHORS.use("shapes", {Place.AS_WRITTEN: frozenset(_BY_ANCHOR)})
 
 _UNSURE: Final = (
     ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),

@@ -131,7 +131,8 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if shown_before and known in shown_before:
         return shown_before[known]
     held = ANCHORS.held_in(text)
-    shown = unnumbered(text) if held and hide is None else text  # what a replay gave
+    has_mark = bool(held) and may_hold_mark(held)
+    shown = unnumbered(text) if has_mark and hide is None else text  # what a replay gave
     hide = hide or marked
     if may_hold_secret(text, held) and (len(text) >= _SHORTEST or OWN.may_take_short(text)):
         found = secrets_in(shown, held if shown is text else None)
@@ -139,7 +140,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
-    if shown is text and not (held and may_hold_mark(held)):
+    if shown is text and not has_mark:
         seen.add(known)
     elif shown is not text and shown_before is not None:
         shown_before[known] = shown

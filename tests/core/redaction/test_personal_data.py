@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -298,6 +299,8 @@ def test_rules_that_cannot_be_used_are_refused(said: object, what: str):
 
 def test_a_profile_without_its_libraries_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("agent_tt.redaction.rules.find_spec", lambda name: None)
+    for library in ("phonenumbers", "stdnum"):
+        monkeypatch.delitem(sys.modules, library, raising=False)
     assert not Rules.read(None, "here")
     with pytest.raises(UsageError, match="needs phonenumbers and stdnum") as refused:
         Rules.read("personal", "here")
