@@ -43,8 +43,9 @@ MOST_BYTES: Final = 48 << 20
 MOST_OBJECTS: Final = 100_000
 """Of more of them, however small, no format is given a value: as runs each takes up to 2 kB of memory."""
 
-MOST_LINES: Final = 35_000
-"""Of more entries a format is given the first: as steps each takes up to 4 kB of memory beside its bytes."""
+MOST_LINES: Final = 25_000
+"""Of more entries a format is given the first: as steps each takes up to 4 kB of memory beside its bytes, and the app
+takes more for each."""
 
 _FEW: Final = 30
 """Objects up to which a line counts as one, which an entry of a session is made of."""
