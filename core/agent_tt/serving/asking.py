@@ -177,7 +177,11 @@ def _diff(asked: Asked) -> Shape:
 
     source = asked.source
     (run_a, a), (run_b, b) = state_at(source, asked.text("a")), state_at(source, asked.text("b"))
-    found = diff_states(source.state(run_a.id, a), source.state(run_b.id, b), Ignoring.of(ignore=asked.texts("ignore")))
+    if run_a.id == run_b.id:
+        old, new = source.states(run_a.id, a, b)
+    else:
+        old, new = source.state(run_a.id, a), source.state(run_b.id, b)
+    found = diff_states(old, new, Ignoring.of(ignore=asked.texts("ignore")))
     under = asked.text("path")
     changes = [change for change in found if not under or leads_to(under, change.path)]
     head: Shape = {

@@ -137,6 +137,7 @@ def check_states(source: RunSource, run: Run) -> None:
             assert base != step
             changes = copy.deepcopy(source.changes(run.id, step))
             assert tlv(apply(source.state(run.id, base), changes)) == tlv(state), f"changes of step {step}"
+        assert tlv(source.states(run.id, 0, step)[1]) == tlv(state)
         for path in _paths(state):
             assert tlv(source.value(run.id, step, path)) == tlv(get(state, path))
         _spoil(state)
