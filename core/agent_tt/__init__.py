@@ -33,11 +33,11 @@ Everything is loaded when it is first used: importing the package costs next to 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from agent_tt._lazy import lazily
 from agent_tt._version import __version__
 
+TYPE_CHECKING = False  # `typing` has it too, but takes as long to import as all that `--version` does
 if TYPE_CHECKING:
     from agent_tt.bisecting import bisect
     from agent_tt.comparing import compare, compare_many

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # without `typing`, which every import of the package would wait for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -24,6 +23,8 @@ def lazily(
     """
 
     def load(name: str) -> object:
+        from importlib import import_module
+
         home = homes.get(name)
         if home is None:
             msg = f"module {package!r} has no attribute {name!r}"

@@ -23,8 +23,12 @@ import termios
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tt import samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COLUMNS, ROWS = 120, 40
 KEYS_PER_SECOND = 30
@@ -40,12 +44,11 @@ CONTROL = re.compile(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b
 class Terminal:
     """The app in a pseudo-terminal of its own, and the cells that it has written there."""
 
-    def __init__(self, store: Path, run: str) -> None:
+    def __init__(self, command: list[str]) -> None:
         self.started = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
-            command = [sys.executable, "-m", "agent_tt_tui", "open", run, "--store", str(store)]
             os.execve(command[0], command, environment)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.rows: dict[int, dict[int, int]] = {}
@@ -69,10 +72,14 @@ class Terminal:
 
     def wait_for(self, step: int) -> float:
         """Wait until a step is shown; when that was."""
+        return self.wait_until(lambda: self.shows(step), f"step {step}")
+
+    def wait_until(self, is_shown: Callable[[], bool], what: str) -> float:
+        """Wait until something is shown; when that was."""
         deadline = time.perf_counter() + PATIENCE_SECONDS
-        while not self.shows(step):
+        while not is_shown():
             if time.perf_counter() > deadline:
-                raise TimeoutError(f"step {step} was never shown; the label is {self.row_text(ROWS - 2)!r}")
+                raise TimeoutError(f"{what} was never shown; the label is {self.row_text(ROWS - 2)!r}")
             self.read(0.5)
         return time.perf_counter()
 
@@ -81,11 +88,13 @@ class Terminal:
         cells = self.rows.get(row, {})
         return "".join(chr(cells.get(column, 32)) for column in range(1, COLUMNS + 1))
 
-    def close(self) -> None:
+    def close(self) -> float:
+        """End the app; the seconds of the processor that it took, on all its threads."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        _, _, used = os.wait4(self.pid, 0)
         os.close(self.fd)
+        return used.ru_utime + used.ru_stime
 
     def _take(self, data: bytes) -> None:
         data = self._pending + data
@@ -122,11 +131,16 @@ class Terminal:
         self._at = (row, column)
 
 
+def opening(store: Path, run: str) -> list[str]:
+    """The command that opens a run."""
+    return [sys.executable, "-m", "agent_tt_tui", "open", run, "--store", str(store)]
+
+
 def opening_seconds(store: Path, run: str, step: int) -> float:
     """The median time from starting the command until the step that it opens at is on screen."""
     times = []
     for _ in range(OPENINGS):
-        terminal = Terminal(store, run)
+        terminal = Terminal(opening(store, run))
         try:
             times.append(terminal.wait_for(step) - terminal.started)
         finally:
@@ -136,7 +150,7 @@ def opening_seconds(store: Path, run: str, step: int) -> float:
 
 def scrubbing_seconds(store: Path, run: str, opened_at: int, seconds: float) -> float:
     """How long after the last of many keys the right step is on screen."""
-    terminal = Terminal(store, run)
+    terminal = Terminal(opening(store, run))
     try:
         terminal.wait_for(opened_at)
         terminal.send(HOME)
