@@ -12,6 +12,10 @@ def main() -> None:
 
         sys.stdout.write(f"agent-tt {__version__}\n")
         return
+    import gc
+
+    # What is imported stays, so there is nothing to collect. Whatever runs for longer enables it again.
+    gc.disable()
     from agent_tt_tui.cli.root import run
 
     sys.exit(run(sys.argv[1:]))

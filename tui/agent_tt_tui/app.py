@@ -40,6 +40,7 @@ _log = logging.getLogger(__name__)
 _LOGGED_PACKAGES = ("agent_tt", "agent_tt_tui")
 _LOG_BYTES = 1_000_000
 _MESSAGE_COLUMNS = 200
+_OPENING_S = 1.0
 
 
 class AgentTT(App[None]):
@@ -75,6 +76,8 @@ class AgentTT(App[None]):
         self.register_theme(LIGHT)
         # A name that is not a theme is refused by whoever reads the configuration; here it must not be fatal.
         self.theme = self.look.theme if self.look.theme in self.available_themes else DARK.name
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._css_theme = self.current_theme
         self.set_keymap(self.look.keymap)
 
     def on_load(self) -> None:
@@ -95,9 +98,8 @@ class AgentTT(App[None]):
         """Open the first screen."""
         self.set_class(self.look.glyphs is ASCII, "ascii")
         await self.push_screen(self._first_screen())
-        if not self.is_headless:
-            # What was imported stays: Python's collector need not go through it again and again, while a key waits.
-            gc.freeze()
+        if not gc.isenabled():  # the command disabled it: see `__main__`
+            self.set_timer(_OPENING_S, _collect_again)
 
     def get_driver_class(self) -> type[Driver]:
         """Choose what drives the terminal: Textual's choice, but on Linux and macOS one that sleeps between keys."""
@@ -107,6 +109,12 @@ class AgentTT(App[None]):
         from agent_tt_tui.driver import QuietDriver
 
         return QuietDriver
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  Textual's signature
+        """Style everything anew after the theme has changed; Textual asks for it once when the app begins, too."""
+        if self.current_theme is not self._css_theme:
+            self._css_theme = self.current_theme
+            super().refresh_css(animate)
 
     def on_unmount(self) -> None:
         """End what is watched, and close the log."""
@@ -183,3 +191,9 @@ class AgentTT(App[None]):
         what = show(f"{type(error).__name__}: {error}", _MESSAGE_COLUMNS, "...")
         where = f"; the details are in {self._log_file}" if self._log_file is not None else ""
         self.panic(Text(f"agent-tt stopped on an error of its own: {what}{where}"))
+
+
+def _collect_again() -> None:
+    """Collect garbage from now on, but never look through what an opening has imported and built again."""
+    gc.freeze()
+    gc.enable()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -83,6 +83,8 @@ class LazyGroup(click.Group):
             return None
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(f"agent_tt_tui.cli.{module}"), name or "command")
+        if cmd_name != "open":  # the app does, as soon as it is on screen
+            gc.enable()
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(
@@ -91,6 +93,8 @@ class LazyGroup(click.Group):
         """Find the command; where there is none, offer what looks like it."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
             close = difflib.get_close_matches(name, COMMANDS, n=1)
             guess = f": did you mean {close[0]}?" if close else f": there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"there is no command {name!r}{guess}", ctx)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -83,12 +84,20 @@ class Time(Feature):
         self._landing: tuple[int, Callable[[StepView], None]] | None = None
         self._patience: Timer | None = None
         self._lookout: Lookout | None = None
+        self._first_frame = ExitStack()
 
     # What was read.
 
     @hears(events.Mount)
     def _on_mount(self, _event: events.Mount) -> None:
+        # The first frame has the step in it: empty panes would have to be laid out and painted before it.
+        self._first_frame.enter_context(self.screen.app.batch_update())
+        self.screen.set_timer(_PATIENCE_SECONDS, self._first_frame.close)
         self.reading.open(self._open_at)
+
+    @hears(events.Unmount)
+    def _on_unmount(self, _event: events.Unmount) -> None:
+        self._first_frame.close()
 
     @hears(reading.Opened)
     def _on_opened(self, message: reading.Opened) -> None:
@@ -134,6 +143,7 @@ class Time(Feature):
         self.panes.diff.show(message.view, message.base, message.rows, message.columns, message.between)
         self.show_view()
         self.panes.make_room_for_diff()
+        self._first_frame.close()
         self.screen.call_after_refresh(self._read_ahead)
 
     def _read_ahead(self) -> None:
