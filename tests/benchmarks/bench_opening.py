@@ -77,10 +77,10 @@ def started(command: list[str], is_useful: Callable[[Terminal], bool]) -> Took:
 def is_useful(step: int, terminal: Terminal) -> bool:
     """Whether a step is on screen with its state and its changes."""
     rows = [terminal.row_text(row) for row in range(1, ROWS + 1)]
-    state = next((number for number, text in enumerate(rows) if re.search(rf"after {step}\s", text)), None)
-    return (
-        state is not None and any(row[COLUMNS // 2 :].strip() for row in rows[state + 1 :][:1]) and terminal.shows(step)
-    )
+    title = next((number for number, text in enumerate(rows) if re.search(rf"after {step}\s", text)), None)
+    # Below the title is the path of what is selected, and then the state.
+    has_state = title is not None and rows[title + 2][COLUMNS * 2 // 5 :].strip() != ""
+    return has_state and terminal.shows(step)
 
 
 def ended(command: Sequence[str]) -> Took:

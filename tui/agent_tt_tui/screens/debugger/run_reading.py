@@ -13,6 +13,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt_tui.screens.debugger.step_reader import StepRead, StepReader, StepWish
 from agent_tt_tui.viewmodel.debugger.folding import alike_runs
 from agent_tt_tui.viewmodel.debugger.newest import Newest
+from agent_tt_tui.viewmodel.debugger.runmodel import PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -193,6 +194,8 @@ class RunReading:
         number = step if step is not None else model.first_error()
         number = max(0, min(model.last, model.last if number is None else number))
         model.fetch(number - _AHEAD, number + _AHEAD)
+        if model.last <= PAGE:  # so few that the first frame can have what is known about all of them
+            model.scan()
         self._post(Opened(number))
 
     def _read_steps(self) -> None:

@@ -85,6 +85,7 @@ class Time(Feature):
         self._patience: Timer | None = None
         self._lookout: Lookout | None = None
         self._first_frame = ExitStack()
+        self._shown = False
 
     # What was read.
 
@@ -98,22 +99,18 @@ class Time(Feature):
     @hears(events.Unmount)
     def _on_unmount(self, _event: events.Unmount) -> None:
         self._first_frame.close()
+        if self._lookout is not None:
+            self._lookout.end()
 
     @hears(reading.Opened)
     def _on_opened(self, message: reading.Opened) -> None:
         self._opened = True
         self.panes.refresh_run()
         self.show(message.number)
-        self.reading.scan()
         self._lookout = Lookout(self.screen, self.model.has_news, self.reading.poll, self._pause)
 
     def _pause(self) -> float:
         return _POLL_SECONDS if self.model.run.status == "running" else ENDED_SECONDS
-
-    @hears(events.Unmount)
-    def _on_unmount(self, _event: events.Unmount) -> None:
-        if self._lookout is not None:
-            self._lookout.end()
 
     @hears(reading.Scanned)
     def _on_scanned(self, message: reading.Scanned) -> None:
@@ -143,7 +140,11 @@ class Time(Feature):
         self.panes.diff.show(message.view, message.base, message.rows, message.columns, message.between)
         self.show_view()
         self.panes.make_room_for_diff()
-        self._first_frame.close()
+        if not self._shown:
+            self._shown = True
+            self._first_frame.close()
+            # However long the run is, its first frame takes as long: the other steps are looked at after it.
+            self.screen.call_after_refresh(self.reading.scan)
         self.screen.call_after_refresh(self._read_ahead)
 
     def _read_ahead(self) -> None:
@@ -157,7 +158,8 @@ class Time(Feature):
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
         self.panes.refresh_run()
-        self.reading.scan()
+        if self._shown:
+            self.reading.scan()
         self.read_step()
 
     @hears(reading.Arrived)
