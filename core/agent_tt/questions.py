@@ -27,7 +27,6 @@ from agent_tt.errors import InvalidValue, NotRebuildable, UsageError
 from agent_tt.model.error_text import error_from_text
 from agent_tt.model.facts import CallFacts, DecisionFacts
 from agent_tt.redaction.marks import MARK
-from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -263,6 +262,8 @@ def _check_sendable(value: Wire, shown: Wire, name: str) -> None:
             f"a secret in {name} was moved or is new: its mark stands for it only in its own place",
             hint=f"leave {MARK} where it stood, or take it out",
         )
+    from agent_tt.redaction.values import asked
+
     if not identical(asked(value, name), value):
         raise UsageError(
             f"{name} holds what looks like a secret, and what is decided goes through the store, which keeps none",

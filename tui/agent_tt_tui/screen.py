@@ -54,6 +54,9 @@ class CommandScreen(Screen[Result]):
     _unpainted: set[Widget]
     """Widgets that are to be painted after the layout."""
 
+    holds_frames = False
+    """Whether nothing is painted, because what is to be seen is not at hand yet. `refresh` after it paints all."""
+
     features: Sequence[Feature] = ()
     """What the screen can do. Messages go to all of them, Esc to one after the other until it has closed something."""
 
@@ -103,12 +106,12 @@ class CommandScreen(Screen[Result]):
             self._compositor_refresh()
 
     def _compositor_refresh(self) -> None:
-        """Draw what changed; below a dialog, once.
+        """Draw what changed, unless frames are held; below a dialog, once.
 
         There Textual hands it to the dialog, which draws it, and then has the whole screen drawn again after the next
         message, and the next: a timer would repaint a dialog that nobody touches some ten times a second.
         """
-        if self._holds_paint:
+        if self._holds_paint or self.holds_frames:
             return
         super()._compositor_refresh()
         if self is not self.app.screen:

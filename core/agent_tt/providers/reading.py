@@ -19,7 +19,6 @@ from agent_tt.plugins import PluginFailed, Plugins
 from agent_tt.providers.bodies import Pieces, decoded, header, pieces_of
 from agent_tt.providers.chat_form import message_of
 from agent_tt.providers.loose import count, first_line, mapping, parse, text
-from agent_tt.providers.prices import cost_of
 from agent_tt.providers.provider import Provider, Request
 from agent_tt.providers.shapes import ModelAnswer, ModelCall
 
@@ -219,6 +218,8 @@ def _answer_of(call: ModelCall, status: int, pieces: Pieces, plain: bytes = b"")
         answer = ModelAnswer()
     model, cost = answer.model or call.model, answer.cost_usd
     if cost is None:
+        from agent_tt.providers.prices import cost_of  # the table is long
+
         cost = cost_of(model, answer.tokens, tier=answer.tier)
     return replace(answer, model=model, cost_usd=cost, error=answer.error or _stream_error(pieces))
 

@@ -19,7 +19,6 @@ from agent_tt.errors import StoreUnreadable, UsageError
 from agent_tt.model import Call
 from agent_tt.model.facts import CallFacts
 from agent_tt.model.once import Holder
-from agent_tt.redaction.keyed import key_path, key_tells, store_key
 from agent_tt.store.liveness import Owner, current_owner, is_alive
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.tables.definitions import META
@@ -164,6 +163,8 @@ def has_keys(rows: Rows, run_id: str) -> bool:
 
 def _row_key(tx: Transaction, database: Database, key: tuple[str, str]) -> str:
     """The key of the row of `meta`, after a look whether the secret is the one that the others were made with."""
+    from agent_tt.redaction.keyed import key_path, key_tells, store_key
+
     secret = store_key(database.path)
     if secret is None:
         raise StoreUnreadable(

@@ -53,7 +53,8 @@ class Marked:
 class ImportStore(ThreadStore):
     """A store file that runs are imported into."""
 
-    _writer_class = ImportedWriter
+    def _writer_class(self) -> type[ImportedWriter]:
+        return ImportedWriter
 
     def write_run(self, run_id: str) -> ImportedWriter:
         """The open end of a run.

@@ -2,6 +2,8 @@
 
 Secrets end here: `agent_tt.redaction` says what they are and what stands for them. What agent-tt says on its own
 account (ids, statuses, times, the agent's code and process, signatures) does not pass.
+
+What knows secrets is imported with the first thing that passes: whoever only looks at runs never waits for it.
 """
 
 from __future__ import annotations
@@ -10,8 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tt.model import Judged
-from agent_tt.redaction.texts import redact_text
-from agent_tt.redaction.values import given, redact
 from agent_tt.store.rows.columns import sound
 
 if TYPE_CHECKING:
@@ -30,17 +30,21 @@ def admit(value: Wire, name: str = "") -> Wire:
         value: the value.
         name: the field that holds it.
     """
+    from agent_tt.redaction.values import redact
+
     return redact(value, name)
 
 
 def admit_answer(value: Wire) -> Wire:
     """Results and pieces of streams, as they may be stored. A secret among them is known when the agent hands it on."""
+    from agent_tt.redaction.values import given
+
     return given(value)
 
 
 def admit_piece(piece: Wire | Judged) -> Judged:
     """A piece of a stream, as it may be stored: one that was judged with the others as it is."""
-    return piece if isinstance(piece, Judged) else Judged(given(piece))
+    return piece if isinstance(piece, Judged) else Judged(admit_answer(piece))
 
 
 def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
@@ -53,6 +57,8 @@ def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
 
 def admit_text(words: str) -> str:
     """Names, tags, notes and decisions, as they may be stored; never with lone surrogates, which UTF-8 cannot hold."""
+    from agent_tt.redaction.texts import redact_text
+
     return sound(redact_text(words))
 
 
@@ -60,9 +66,11 @@ def admit_error(error: ErrorInfo | None) -> ErrorInfo | None:
     """An exception, as it may be stored."""
     if error is None:
         return None
+    from agent_tt.redaction.texts import redact_text
+
     return replace(
         error,
         message=redact_text(error.message),
         traceback=redact_text(error.traceback),
-        value=redact(error.value),
+        value=admit(error.value),
     )

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from agent_tt.addresses import located
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
-from agent_tt.history.log.append import fork_track
-from agent_tt.history.payloads.training import DictionaryTrainer
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import ingest_filter, keeping, transfer
@@ -22,10 +20,9 @@ from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.rows import columns, ids, outputs, questions, sweeps
 from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.tables.definitions import RUNS
-from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter, beat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -42,13 +39,14 @@ if TYPE_CHECKING:
     from agent_tt.store.file.connection import Database, Durability
     from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import SqlValue
+    from agent_tt.store.writer import SqliteRunWriter
 
 __all__ = ["SqliteStore", "open_patiently", "open_store"]
 
 _LONG_WAIT_S: Final = 60.0
 """Seconds to wait for the lock where many processes begin to write at once, each behind all the others."""
 
-W = TypeVar("W", bound=SqliteRunWriter)
+W = TypeVar("W", bound="SqliteRunWriter")
 
 _DRAWS: Final = 8
 """Run ids drawn before a clash counts as an error of its own."""
@@ -88,13 +86,14 @@ def open_patiently(path: str | Path) -> SqliteStore:
 
 
 class SqliteStore(StoreKeeper):
-    """One store file. Safe to use from several threads; each writing method is one durable commit."""
+    """One store file. Safe to use from several threads; each writing method is one durable commit.
 
-    _writer_class: type[SqliteRunWriter] = SqliteRunWriter
+    What records runs is imported when one is begun: it is half of the store, and whoever only looks does without.
+    """
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._heart = Heart(database, beat)
+        self._heart = Heart(database, _beat)
 
     def begin_run(
         self, new: NewRun, state: Wire | object, *, run_id: str | None = None, beats: bool = True
@@ -125,6 +124,8 @@ class SqliteStore(StoreKeeper):
             StepNotFound: the parent has no such step.
             Damaged: the parent's checkpoint cannot be read in full.
         """
+        from agent_tt.history.log.append import fork_track
+
         step, new = fork.step, fork.new
         parent = self.lineage.number(fork.parent)
         if not 0 <= step <= self.lineage.count(parent):
@@ -199,9 +200,13 @@ class SqliteStore(StoreKeeper):
         Raises:
             RunNotFound: no such run.
         """
+        from agent_tt.store.writer import JoinedRunWriter
+
         return self._open_end(run_id, JoinedRunWriter)
 
     def _open_end(self, run_id: str, kind: type[W]) -> W:
+        from agent_tt.history.payloads.training import DictionaryTrainer
+
         run = self.lineage.number(run_id)
         ((entry, name),) = self.database.query("SELECT agent, name FROM runs WHERE run = ?", (run,))
         parent, fork_step = self.lineage.origin(run)
@@ -216,6 +221,8 @@ class SqliteStore(StoreKeeper):
             RunNotFound: no such run.
             Damaged: the checkpoint that it goes on from cannot be read in full.
         """
+        from agent_tt.store.writer import SqliteRunWriter
+
         writer = self._open_end(run_id, SqliteRunWriter)
         writer.resume()
         return writer
@@ -250,9 +257,18 @@ class SqliteStore(StoreKeeper):
                 },
             )
 
+    def _writer_class(self) -> type[SqliteRunWriter]:
+        """What writes a run that is begun or taken over."""
+        from agent_tt.store.writer import SqliteRunWriter
+
+        return SqliteRunWriter
+
     def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
+        from agent_tt.history.payloads.training import DictionaryTrainer
+
         trainer = DictionaryTrainer(self.database, _text(new.code.entry) or ingest_filter.admit_text(new.name))
-        return self._writer_class(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        kind = self._writer_class()
+        return kind(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
         self,
@@ -344,3 +360,11 @@ def _facts(new: NewRun) -> dict[str, Wire]:
 def _text(words: str | None) -> str | None:
     """A text that is agent-tt's own: a path in it may hold bytes that are not UTF-8."""
     return None if words is None else columns.sound(words)
+
+
+def _beat(database: Database, runs: Sequence[int]) -> None:
+    """Write down that the process of these runs is still there."""
+    now = now_us()
+    with database.transaction(durable=False) as tx:
+        for run in runs:
+            RUNS.update(tx, (run,), {"beat_us": now})

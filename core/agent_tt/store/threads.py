@@ -205,7 +205,8 @@ class ThreadWriter(SqliteRunWriter):
 class ThreadStore(SqliteStore):
     """A store file in which threads are kept. Safe to use from several threads of the process."""
 
-    _writer_class = ThreadWriter
+    def _writer_class(self) -> type[SqliteRunWriter]:
+        return ThreadWriter
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

@@ -16,7 +16,7 @@ from agent_tt.store import done_keys, ingest_filter
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.sqlite_errors import Conflict
-from agent_tt.store.liveness import Clock, now_us
+from agent_tt.store.liveness import Clock
 from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.rows import columns, questions
@@ -25,7 +25,7 @@ from agent_tt.store.tables.definitions import RUNS, STEPS
 from agent_tt.store.unnoticed import say_unnoticed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.change_detector import Admit
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agent_tt.store.rows.questions import AskedQuestion
     from agent_tt.store.tables.asking import SqlValue
 
-__all__ = ["JoinedRunWriter", "SqliteRunWriter", "beat"]
+__all__ = ["JoinedRunWriter", "SqliteRunWriter"]
 
 _CALLS: Final = StepMeta.calls.key
 _REPEAT_OF: Final = StepMeta.repeat_of.key
@@ -398,11 +398,3 @@ class JoinedRunWriter(SqliteRunWriter):
                 track.flush(tx)
         self._tracks.clear()
         self._open.clear()
-
-
-def beat(database: Database, runs: Iterable[int]) -> None:
-    """Write down that the runs' process is still there."""
-    now = now_us()
-    with database.transaction(durable=False) as tx:
-        for run in runs:
-            RUNS.update(tx, (run,), {"beat_us": now})

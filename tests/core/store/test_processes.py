@@ -21,7 +21,7 @@ from agent_tt.model import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.sources import open_source
 from agent_tt.store import SqliteStore, open_store
 from agent_tt.store.liveness import Heart, Owner, current_owner, is_alive, now_us
-from agent_tt.store.writer import beat
+from agent_tt.store.store import _beat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -397,7 +397,7 @@ def test_the_heart_beats_for_runs_that_are_open_and_stops_with_the_last(tmp_path
     with store.database.transaction() as tx:
         update(tx, "runs", beat_us=0)
     before = store.version()
-    heart = Heart(store.database, beat, interval_s=0.01)
+    heart = Heart(store.database, _beat, interval_s=0.01)
     ((run,),) = store.database.query("SELECT run FROM runs")
     heart.add(run)
     deadline = now_us() + 10_000_000

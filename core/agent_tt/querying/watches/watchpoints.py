@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import InvalidExpression
-from agent_tt.querying.watches.kept_watches import kept_watches
-from agent_tt.querying.watches.live_watch import LiveWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.querying.watches.kept_watches import KeptWatch
+    from agent_tt.querying.watches.live_watch import LiveWatch
     from agent_tt.querying.watches.step_ranges import StepRanges
 
 __all__ = ["Watchpoint", "Watchpoints", "last_ended"]
@@ -74,6 +73,11 @@ class Watchpoints:
         Raises:
             RunNotFound: the run is gone.
         """
+        if not self.rows and not any(note.kind == "watch" for note in self._source.notes(self._run_id)):
+            return False
+        from agent_tt.querying.watches.kept_watches import kept_watches  # with the language of expressions
+        from agent_tt.querying.watches.live_watch import LiveWatch
+
         known = {row.watch.where: row.watched for row in self.rows}
         rows = []
         for watch in kept_watches(self._source, self._run_id):

@@ -32,6 +32,10 @@ _PATIENCE_SECONDS = 0.1
 """How long a step may take to be read before the pane says that it is being read."""
 
 
+_FIRST_FRAME_SECONDS = 0.25
+"""How long the first frame waits for its step; after it empty panes are shown, and what is said of a slow step."""
+
+
 class Time(Feature):
     """The step that is shown; every other feature of the debugger goes to steps through it."""
 
@@ -93,8 +97,14 @@ class Time(Feature):
     def _on_mount(self, _event: events.Mount) -> None:
         # The first frame has the step in it: empty panes would have to be laid out and painted before it.
         self._first_frame.enter_context(self.screen.app.batch_update())
-        self.screen.set_timer(_PATIENCE_SECONDS, self._first_frame.close)
+        self._first_frame.callback(self._paint)
+        self.screen.holds_frames = True
+        self.screen.set_timer(_FIRST_FRAME_SECONDS, self._first_frame.close)
         self.reading.open(self._open_at)
+
+    def _paint(self) -> None:
+        self.screen.holds_frames = False
+        self.screen.refresh()
 
     @hears(events.Unmount)
     def _on_unmount(self, _event: events.Unmount) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual import events
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
@@ -150,6 +150,8 @@ class Approvals(Feature):
 
     def _open_unseen(self) -> None:
         """Open the dialog for what nobody has seen yet, unless something else is being done here."""
+        from textual.widgets import TextArea
+
         is_typing = isinstance(self._screen.focused, (Input, TextArea))
         if not self._opens_by_itself or not self._screen.is_current or is_typing or self._asking is not None:
             return

@@ -10,7 +10,6 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.providers.chat import ASSISTANTS, answer_in, conversation_in, message_of
 from agent_tt.providers.provider_call import provider_call, tool_line
-from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
 from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph
@@ -249,6 +248,8 @@ class _Layout:
         before = self._call.facts.again
         if before is None:
             return
+        from agent_tt.resuming.plan import decided_before
+
         step, number = before
         where = f"call {number}" if step == self._call.step else f"call {number} of step {step}"
         if decided_before(self._context.run).get(before) is not None:

@@ -119,7 +119,10 @@ class CallView(TextView):
         self.cursor = 0 if self.line_count else -1
         self.reveal(0)
         if self.display and self.call is not None and place_of(self.call) is not None:
-            self.run_worker(self._read_source, group="source", thread=True, exclusive=True)
+            self.call_after_refresh(self._look_for_source)  # it is the last that the pane shows
+
+    def _look_for_source(self) -> None:
+        self.run_worker(self._read_source, group="source", thread=True, exclusive=True)
 
     def _read_source(self) -> None:
         from agent_tt_tui.viewmodel.calls.source_excerpt import read_excerpt
