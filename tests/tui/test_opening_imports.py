@@ -47,7 +47,7 @@ ONLY_FOR_KEYS = (
     "agent_tt.querying.search.finder",
     "agent_tt.redaction.shapes",
     "agent_tt.redaction.values",
-    "agent_tt.replaying",
+    "agent_tt.replaying.tape.tape",
     "agent_tt.rerunning",
     "agent_tt.resuming",
     "agent_tt.store.writer",

@@ -114,8 +114,19 @@ class CommandScreen(Screen[Result]):
         if self._holds_paint or self.holds_frames:
             return
         super()._compositor_refresh()
+        for work in self._after_frame:
+            self.call_later(work)
+        self._after_frame.clear()
         if self is not self.app.screen:
             self._repaint_required = False
+
+    @cached_property
+    def _after_frame(self) -> list[Callable[[], object]]:
+        return []
+
+    def after_frame(self, work: Callable[[], object]) -> None:
+        """Do something when the next frame has been painted. Textual's own `call_after_refresh` may come before it."""
+        self._after_frame.append(work)
 
     def footer(self) -> FooterRow:
         """Make the footer row of this screen."""

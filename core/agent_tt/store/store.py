@@ -11,7 +11,7 @@ from agent_tt.addresses import located
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import ingest_filter, keeping, transfer
+from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
@@ -343,6 +343,8 @@ class SqliteStore(StoreKeeper):
 
     def restore_file(self, run_id: str) -> None:
         """Make the file again where it was removed and its folder is there, with one run that is still seen here."""
+        from agent_tt.store import transfer
+
         transfer.restore_file(self, run_id, partial(open_store, create=True))
 
 

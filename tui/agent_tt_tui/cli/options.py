@@ -82,10 +82,11 @@ class Options:
 def tell_waiting(path: Path) -> None:
     """Say on standard error which runs are not, or not whole, in a store, because they were recorded beside it."""
     from agent_tt.store.spill.taking_in import waiting
-    from agent_tt_tui.cli.terminal import Terminal
 
-    terminal = Terminal.of(sys.stderr)
     for left in waiting(path):
+        from agent_tt_tui.cli.terminal import Terminal
+
+        terminal = Terminal.of(sys.stderr)
         files = ", ".join(str(file) for file in left.files)
         words = f"run {left.run} is not, or not whole, in this store: it was recorded into {files} ({left.why})"
         sys.stderr.write(f"{terminal.paint('agent-tt:', 'muted')} {terminal.safe(words)}\n")

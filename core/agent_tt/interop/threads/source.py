@@ -136,6 +136,8 @@ class StoreWithThreads(SqliteStore):
 
     def statistics(self, chosen: Chosen) -> Statistics:
         """Count what there is of the chosen runs; rows are counted as they stand."""
+        from agent_tt.protocols import counted
+
         told = counted.count_everything(_Threads(self), replace(chosen, most=_ALL_ERRORS)).errors
         mine = [group for group in told if group.name is not None]  # those of runs are in the rows
         if not mine:
@@ -153,6 +155,8 @@ class StoreWithThreads(SqliteStore):
 
     def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
         """Count the calls of the chosen runs by tool, or those of models by model."""
+        from agent_tt.protocols import counted
+
         told = counted.count_calls(_Threads(self), chosen, by)
         found = super().call_groups(chosen, by)
         return _with_groups([*found, *told]) if told else found
