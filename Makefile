@@ -24,6 +24,7 @@ bench:
 	python tests/benchmarks/bench_store.py
 	python tests/benchmarks/bench_screen.py
 	python -m tests.benchmarks.bench_keys
+	python tests/benchmarks/bench_opening.py
 	python tests/benchmarks/bench_ask.py
 	python tests/benchmarks/bench_reading.py
 	python tests/benchmarks/bench_large_langgraph.py
