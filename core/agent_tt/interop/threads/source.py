@@ -9,7 +9,6 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.protocols import counted
 from agent_tt.store.store import SqliteStore
 
 if TYPE_CHECKING:
