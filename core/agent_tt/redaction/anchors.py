@@ -51,10 +51,10 @@ BESIDE_WORDS: Final = " \n,:"
 
 _SMALL: Final = string.ascii_lowercase.encode()
 _LARGE: Final = string.ascii_uppercase.encode()
-_BESIDE_WORDS: Final = b" :"
+_BESIDE_WORDS: Final = b" :,"
 _IN_NAMES: Final = b'-_./+@~0\\"'
 _SIGNS: Final = _BESIDE_WORDS + _IN_NAMES
-_SAME: Final = {"\n": ":", ",": ":", "(": ".", ")": ".", "%": "@"}
+_SAME: Final = {"\n": ",", "(": ".", ")": ".", "%": "@"}
 """What is searched as another sign."""
 
 
@@ -76,10 +76,10 @@ _RARE: Final = 5
 def as_searched(text: str) -> bytes:
     """A text as it is searched, with one sign more at each end than it has characters.
 
-    Every digit is `0`, what stands beside words is a space or colon, and what is in no word and beside none is a quote.
-    So few things can stand before and behind a word, and the one search passes over most words that do not count there:
-    `pin` in `shipping`, `number` in `the number of`. At each end stands what parts words, so that every place has
-    something before and behind it.
+    Every digit is `0`, what stands beside words is a space, colon or comma, and most of what is in no word and beside
+    none is a quote. So few things can stand before and behind a word, and the one search passes over most words that do
+    not count there: `pin` in `shipping`, `number` in `the number of`. At each end stands what parts words, so that
+    every place has something before and behind it.
 
     Args:
         text: any text.

@@ -190,8 +190,10 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
         found += _numbers(text)
     if not held.isdisjoint(_LETTERED):
         found += _with_letters(text)
-    if _COLONS in held or not held.isdisjoint(_DOTTED):
-        found += _machines(text)
+    if not held.isdisjoint(_DOTTED):
+        found += _machines(text, _IP4)
+    if _COLONS in held:
+        found += _machines(text, _IP6)
     return found
 
 
@@ -354,16 +356,15 @@ def _phone(text: str, region: str | None, check: str) -> bool:
         return False
 
 
-def _machines(text: str) -> Iterator[Span]:
-    for match in _IP4.finditer(text):
+def _machines(text: str, form: re.Pattern[str]) -> Iterator[Span]:
+    for match in form.finditer(text):
         if _is_machine(match[0]):
-            yield Span(*match.span(), kind="ip")
-    for match in _IP6.finditer(text):
-        if match[0].count(":") >= _LEAST_COLONS and _is_machine(match[0]):
             yield Span(*match.span(), kind="ip")
 
 
 def _is_machine(text: str) -> bool:
+    if 0 < text.count(":") < _LEAST_COLONS:
+        return False
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -204,8 +204,11 @@ def test_every_number_with_letters_holds_what_it_is_searched_by(text: str):
 @for_all(st.from_regex(re.compile(personal_rules._IP4.pattern + "|" + personal_rules._IP6.pattern, re.A)))
 def test_every_address_of_a_machine_holds_what_it_is_searched_by(text: str):
     OWN.use(Rules(profile="strict"))
-    if any(personal_rules._machines(text)):
-        assert not ANCHORS.held_in(text).isdisjoint({*personal_rules._DOTTED, personal_rules._COLONS})
+    held = ANCHORS.held_in(text)
+    if any(personal_rules._machines(text, personal_rules._IP4)):
+        assert not held.isdisjoint(personal_rules._DOTTED)
+    if any(personal_rules._machines(text, personal_rules._IP6)):
+        assert personal_rules._COLONS in held
 
 
 @settings(max_examples=300, deadline=None)
