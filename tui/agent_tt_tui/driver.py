@@ -24,7 +24,7 @@ _SEQUENCE_SECONDS: Final = constants.ESCAPE_DELAY * 1.2
 
 
 class _Ending(threading.Event):
-    """An event that can also be waited for together with a file."""
+    """An event that can also be waited for together with a file; it lasts as long as the process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,10 +37,6 @@ class _Ending(threading.Event):
     def clear(self) -> None:
         os.read(self.reader, _MOST_BYTES)
         super().clear()
-
-    def close(self) -> None:
-        os.close(self.reader)
-        os.close(self._writer)
 
 
 class QuietDriver(LinuxDriver):
@@ -86,11 +82,6 @@ class QuietDriver(LinuxDriver):
         if not data and self.input_tty:
             self._app.call_later(_end_with_terminal)
         return data
-
-    def close(self) -> None:
-        """Let go of the terminal."""
-        super().close()
-        self._ending.close()
 
 
 def _end_with_terminal() -> None:

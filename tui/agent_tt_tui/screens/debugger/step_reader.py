@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -86,7 +87,6 @@ class StepReader:
         self._changes = 0
         self._took: dict[bool, float] = {}
         """Seconds of the processor that the last reading took: of a step beside one that is there, and of any other."""
-        self._is_local = isinstance(model.source.path, Path) and model.source.path.is_file()
 
     def at_hand(self, wish: StepWish) -> StepRead | None:
         """A step that is in memory as it is to be shown; None where it is not."""
@@ -101,7 +101,7 @@ class StepReader:
     def read_at_once(self, wish: StepWish) -> StepRead | None:
         """Read a step, if that takes no longer than a look; else None. It never waits for another thread."""
         took = self._took.get(self._model.is_near(wish.number))
-        if not self._is_local or took is None or took > _QUICK_S or self._model.is_reading:
+        if took is None or took > _QUICK_S or self._model.is_reading or not self._is_local:
             return None
         view, base, changes = self._load(wish)
         self._model.fetch(wish.number - _AROUND, wish.number + _AROUND)
@@ -128,6 +128,11 @@ class StepReader:
             if all(near in self._kept for near in (*towards(_LEAST_AHEAD), *wanted)):
                 return ()
             return [each for each in (*towards(_AHEAD), *wanted) if each not in self._kept]
+
+    @cached_property
+    def _is_local(self) -> bool:
+        path = self._model.source.path
+        return isinstance(path, Path) and path.is_file()
 
     def forget(self) -> None:
         """Read all steps anew from now on: something about the run is known that was not."""
