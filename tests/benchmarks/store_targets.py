@@ -193,6 +193,10 @@ def _cell(way: str, row: dict[str, float] | None, best: dict[str, float]) -> str
     if row is None:
         return "–"
     return " · ".join(
-        f"**{row[column]:,.3g}**" if way not in OURS and row[column] < least else f"{row[column]:,.3g}"
+        f"**{_figure(row[column])}**" if way not in OURS and row[column] < least else _figure(row[column])
         for column, least in best.items()
     )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
