@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.benchmarks import frameworks
+from tests.benchmarks import frameworks, store_targets
 from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
@@ -171,6 +171,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "format-facts": fact_tables,
     "format-forms": form_sections,
     "peers": lambda: peers.markdown(peers.load()),
+    "store": lambda: store_targets.markdown(store_targets.load()),
     "peer-details": lambda: peers.details(peers.load()),
     "tried-frameworks": frameworks.table,
 }
