@@ -10,7 +10,6 @@ from agent_tt.errors import AgentFailed
 from agent_tt.model import NO_USAGE, Call, Usage
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
 from agent_tt.replaying.findings.notes import Note
-from agent_tt.replaying.findings.question_likeness import shown_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -413,6 +412,10 @@ def _near(shape: dict[str, Any]) -> Near:
 
 
 def _changes(changes: Sequence[ChangedPart]) -> list[Wire]:
+    if not changes:
+        return []
+    from agent_tt.replaying.findings.question_likeness import shown_words
+
     return [
         {
             "path": change.path,
