@@ -142,10 +142,10 @@ def _prepare() -> None:
     """Do what each of the processes would do, and do once: it depends on what is installed here alone."""
     from agent_tt.frameworks.adapters import ADAPTERS
     from agent_tt.recording.modules.native_libraries import uncovered_libraries
-    from agent_tt.redaction.texts import redact_text
+    from agent_tt.redaction.anchors import ANCHORS
 
     ADAPTERS.declared()
-    redact_text("password")
+    ANCHORS.held_in("any text")  # settings, which a process may find changed, have their patterns looked for beside
     uncovered_libraries()
 
 
