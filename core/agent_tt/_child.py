@@ -5,10 +5,11 @@ Which of its sides is imported depends on what it is told; see the table of `age
 
 from __future__ import annotations
 
+import os
 import sys
 
 from agent_tt.errors import UsageError
-from agent_tt.rerunning.rerun import Rerun
+from agent_tt.rerunning.rerun import WARM_VARIABLE, Rerun
 
 
 def main() -> int:
@@ -17,7 +18,13 @@ def main() -> int:
     Returns:
         That of `agent_tt.rerunning.filling.fill`; 2 where nothing is said. A replay ends the process.
     """
-    rerun = Rerun.take()
+    is_forked = WARM_VARIABLE in os.environ
+    if is_forked:
+        from agent_tt.rerunning.warm.server import let_go, serve
+
+        rerun: Rerun | None = serve()
+    else:
+        rerun = Rerun.take()
     if rerun is None:
         error = UsageError(
             "this is the process of an agent", hint="start one with `agent-tt fork`, `resume` or `replay`"
@@ -30,7 +37,10 @@ def main() -> int:
         replay_and_leave(rerun)
     from agent_tt.rerunning.filling import fill
 
-    return fill(rerun)
+    code = fill(rerun)
+    if is_forked:
+        let_go()
+    return code
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ import select
 import signal
 import sys
 import time
+from functools import partial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final
 
     from agent_tt.supervising.processes import Processes
@@ -35,34 +37,52 @@ def main() -> int:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # it ends with the agent, not with whoever else is told to end
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     charge = json.loads(sys.argv[1])
-    told = _listen(int(charge["parent"]))
+    told: dict[str, Any] = {}
+    agents: dict[str, dict[str, Any]] = {}
+    _listen(int(charge["parent"]), partial(_hear_of_many, agents) if charge["many"] else partial(_hear, told))
     _find_packages()
-    if told.get("detached"):
+    if charge["many"]:
+        _end(*agents.values())
+    elif told.get("detached"):
         _go_on(charge, told)
     elif charge["drives"]:
         _end_driver(told)
     else:
-        _end(charge, told)
+        _end({**charge, **told})
     return 0
 
 
-def _listen(parent: int) -> dict[str, Any]:
-    """Wait until whoever started us is gone, or has handed the agent over; what it said until then."""
-    told: dict[str, Any] = {}
+def _hear(told: dict[str, Any], words: dict[str, Any]) -> bool:
+    """Remember what is said of the one agent; whether that was all, because it is handed over."""
+    told.update(words)
+    return bool(told.get("detached"))
+
+
+def _hear_of_many(agents: dict[str, dict[str, Any]], words: dict[str, Any]) -> bool:
+    """Remember an agent by its mark, or forget one that is over."""
+    if "over" in words:
+        agents.pop(words["over"], None)
+    else:
+        agents[words["mark"]] = words
+    return False
+
+
+def _listen(parent: int, hear: Callable[[dict[str, Any]], bool]) -> None:
+    """Tell `hear` what whoever started us says, until that one is gone, or `hear` has heard all."""
     rest = b""
-    while not told.get("detached"):
+    while True:
         ready, _, _ = select.select([0], [], [], _LOOK_SECONDS)
         if not ready:
             if os.getppid() != parent:  # something that it forked holds the pipe open
-                break
+                return
             continue
         heard = os.read(0, _MOST)
         if not heard:
-            break
+            return
         *lines, rest = (rest + heard).split(b"\n")
         for line in lines:
-            told |= json.loads(line)
-    return told
+            if hear(json.loads(line)):
+                return
 
 
 def _find_packages() -> None:
@@ -73,24 +93,29 @@ def _find_packages() -> None:
     site.main()
 
 
-def _end(charge: dict[str, Any], told: dict[str, Any]) -> None:
-    """Interrupt the agent, end it with all that it started, and say in its run why."""
+def _end(*charges: dict[str, Any]) -> None:
+    """Interrupt agents, end each with all that it started, and say in their runs why."""
     from agent_tt.supervising.processes import Processes, process_of
 
-    pid = told.get("pid")
-    process = None if pid is None else process_of(pid)
-    if process is not None and process.create_time() != told["began"]:
-        process = None
-    processes = Processes(charge["mark"], None if process is None else process.pid)
-    if pid is None:
-        _find_beginning(processes)
-    processes.interrupt()
+    ended: list[Processes] = []
+    for charge in charges:
+        pid = charge.get("pid")
+        process = None if pid is None else process_of(pid)
+        if process is not None and process.create_time() != charge["began"]:
+            process = None
+        processes = Processes(charge["mark"], None if process is None else process.pid)
+        if pid is None:
+            _find_beginning(processes)
+        processes.interrupt()
+        ended.append(processes)
     deadline = time.monotonic() + _GRACE_SECONDS
-    while not processes.is_gone() and time.monotonic() < deadline:
+    while not all(each.is_gone() for each in ended) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-    processes.end(mercy=False, root=True)
-    if charge["run"]:
-        _say_why(charge)
+    for each in ended:
+        each.end(mercy=False, root=True)
+    for charge in charges:
+        if charge["run"]:
+            _say_why(charge)
 
 
 def _find_beginning(processes: Processes) -> None:

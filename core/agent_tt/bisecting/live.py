@@ -20,6 +20,7 @@ from agent_tt.model.facts import BisectedFacts, RunFacts
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.rerunning.launch import start_fork
+from agent_tt.rerunning.warm.pool import WarmAgents
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -94,17 +95,20 @@ def bisect_live(
             if most is not None and sum(not each.known for each in probes) >= most:
                 raise _Spent
             started(plan)
-            probe = _ask(plan, step, expression, key)
+            probe = _ask(plan, step, expression, key, warm)
         probes.append(probe)
         probed(probe)
         return probe.holds
 
     stopped = ""
+    warm = WarmAgents()
     try:
         first = first_where(0, last, holds)
     except _Spent:
         first = min((probe.step for probe in probes if probe.holds), default=None)
         stopped = f"{most} forks were run, and no more were wanted"
+    finally:
+        warm.close()
     without = max((probe.step for probe in probes if not probe.holds), default=None)
     return Bisection(run.id, expression, first, without, last, probes=tuple(probes), stopped=stopped)
 
@@ -146,8 +150,8 @@ def _known(source: RunSource, run: Run, step: int, key: str) -> Probe | None:
     return None
 
 
-def _ask(plan: ForkPlan, step: int, expression: str, key: str) -> Probe:
-    with start_fork(plan, asked=lambda question: question.refuse("a bisection asks nobody")) as handle:
+def _ask(plan: ForkPlan, step: int, expression: str, key: str, warm: WarmAgents) -> Probe:
+    with start_fork(plan, asked=lambda question: question.refuse("a bisection asks nobody"), warm=warm) as handle:
         handle.wait()
         with suppress(AgentFailed):  # an agent that fails has answered too, if it took a step
             handle.result()

@@ -25,6 +25,7 @@ from agent_tt.model.facts.program import PROGRAM_FACTS
 from agent_tt.rerunning.kept_replays import ReplayStopped
 from agent_tt.rerunning.kept_runs import RESULTS, forget_older
 from agent_tt.rerunning.replay import KeptRun, run_replay
+from agent_tt.rerunning.warm.pool import warm_agents
 from agent_tt.store import copy_run, open_store, resolve_store_path
 from agent_tt.store.rows.ids import new_run_id
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.replaying.divergence import Finding
     from agent_tt.replaying.report import LivePart, ReplayReport
+    from agent_tt.rerunning.warm.pool import WarmAgents
     from agent_tt.store import SqliteStore
 
 __all__ = ["GoldenResult", "Live", "Outcome", "results_path", "run_golden"]
@@ -195,6 +197,7 @@ def run_golden(
     asks_judges: bool = False,
     cancelled: Callable[[], bool] | None = None,
     progress: Callable[[int], None] | None = None,
+    warm: WarmAgents | None = None,
 ) -> GoldenResult:
     """Run a golden, and keep what came of it; nothing that goes wrong with it is raised.
 
@@ -209,6 +212,7 @@ def run_golden(
         cancelled: asked a few times a second whether it is not wanted any more; then it could not be run, and nothing
             is kept of it.
         progress: told as often how many calls were answered so far.
+        warm: forks its process, where it is one of many; see `agent_tt.rerunning.process.start_agent`.
     """
     try:
         path = results_path(golden, store)
@@ -216,7 +220,9 @@ def run_golden(
             raise NotFound(f"the project folder {golden.root} is not there")
         with open_recording(golden) as recording, closing(open_store(path, create=True)) as results:
             leave = Leave(golden.root, asks_judges)
-            running = _Running(golden, recording, results, path, timeout, live, earlier, leave, cancelled, progress)
+            running = _Running(
+                golden, recording, results, path, timeout, live, earlier, leave, cancelled, progress, warm
+            )
             is_once = live != "named" or golden.passes[1] == 1
             result = running.result() if is_once else _told(golden.passes, running)
             keep_result(results, result.to_json())
@@ -234,9 +240,11 @@ def _told(passes: tuple[int, int], running: _Running) -> GoldenResult:
     """Run a golden until it is certain whether it passes as often as it has to."""
     (wanted, times), outcomes = passes, list[Outcome]()
     results: list[GoldenResult] = []
-    while outcomes.count("passed") < wanted <= outcomes.count("passed") + times - len(outcomes):
-        results.append(running.result())
-        outcomes.append(results[-1].outcome)
+    with warm_agents() as own:
+        running = replace(running, warm=running.warm or own)
+        while outcomes.count("passed") < wanted <= outcomes.count("passed") + times - len(outcomes):
+            results.append(running.result())
+            outcomes.append(results[-1].outcome)
     has_failed = outcomes.count("failed") > times - wanted
     outcome: Outcome = "passed" if outcomes.count("passed") >= wanted else "failed" if has_failed else "unknown"
     telling = next(each for each in reversed(results) if each.outcome == outcome)
@@ -257,6 +265,7 @@ class _Running:
     leave: Leave
     cancelled: Callable[[], bool] | None
     progress: Callable[[int], None] | None
+    warm: WarmAgents | None
 
     def result(self) -> GoldenResult:
         """Run it once, and judge what came.
@@ -282,6 +291,7 @@ class _Running:
                 timeout=self.timeout,
                 cancelled=self.cancelled,
                 progress=self.progress,
+                warm=self.warm,
                 agent=self._agent(kept),
                 keeps=KeptRun(
                     self.path,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -15,14 +16,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.running import run_golden
+from agent_tt.rerunning.warm.pool import warm_agents
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.golden.golden_file import Golden
     from agent_tt.golden.running import GoldenResult, Outcome
+    from agent_tt.rerunning.warm.pool import WarmAgents
 
 __all__ = ["Began", "Ended", "Event", "Saved", "Unread", "watch_goldens"]
 
@@ -139,11 +142,22 @@ def watch_goldens(
         golden.read()
     saves = _saves({golden.root for golden in watched}, stop)
     next(saves, None)  # from here on nothing that is saved is missed
+    with warm_agents() as warm:
+        run = partial(_Watched.run, stop=stop, live=live, store=store, timeout=timeout, warm=warm)
+        yield from _at_saves(watched, saves, stop, run)
+
+
+def _at_saves(
+    watched: Sequence[_Watched],
+    saves: Iterator[set[Path]],
+    stop: threading.Event,
+    run: Callable[[_Watched], Iterator[Event]],
+) -> Iterator[Event]:
     due = watched
     while not stop.is_set():
         for golden in due:
             if not stop.is_set():
-                yield from golden.run(stop, live=live, store=store, timeout=timeout)
+                yield from run(golden)
         due = []
         for files in saves:
             due = [golden for golden in watched if golden.is_of(files)]
@@ -224,7 +238,9 @@ class _Watched:
             return bool(self.files & files)
         return any(file.suffix == ".py" and file.is_relative_to(self.root) for file in files)
 
-    def run(self, stop: threading.Event, *, live: bool, store: Path | None, timeout: float | None) -> Iterator[Event]:
+    def run(
+        self, *, stop: threading.Event, live: bool, store: Path | None, timeout: float | None, warm: WarmAgents
+    ) -> Iterator[Event]:
         """Run it."""
         golden = self.golden
         if golden is None:
@@ -238,6 +254,7 @@ class _Watched:
             live="changed" if live else "nothing",
             earlier=tuple(self.earlier),
             cancelled=stop.is_set,
+            warm=warm,
         )
         if result.files:
             self.files = frozenset(golden.root / file for file in result.files)

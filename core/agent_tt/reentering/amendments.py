@@ -1,6 +1,6 @@
 """Which edits a fork and those that it came from have, and the stretch of an agent's run in which they are applied.
 
-What applies them (`amended`) is loaded only where there are any.
+What applies them (`amended`), and what else they need, is loaded only where there are any.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.editing.without_effect import keep_without_effect
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.store_work import store_at_work
 from agent_tt.reentering.amendment import Amendment, Served
-from agent_tt.reentering.past import served_in_edited_step
 from agent_tt.replaying.tape.full_history import course_of
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
         before = _before(source, course[index - 1].run.id, states) if states else {}
         if requests or states:
             answers = {at: _kept_as(source, course[index - 1].run.id, at) for at in states}
-            kept_calls = served_in_edited_step(source, fork) if requests else frozenset()
+            kept_calls = _served_again(source, fork) if requests else frozenset()
             found.append(
                 Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked, answers, kept_calls)
             )
@@ -60,6 +58,12 @@ def _before(source: RunSource, parent: str, steps: Iterable[int]) -> dict[int, W
     from agent_tt.forking.editing.first_question import state_to_edit
 
     return {at: state_to_edit(source, parent, at) for at in steps}
+
+
+def _served_again(source: RunSource, fork: Run) -> frozenset[tuple[str, int]]:
+    from agent_tt.reentering.past import served_in_edited_step
+
+    return served_in_edited_step(source, fork)
 
 
 def _kept_as(source: RunSource, run_id: str, step: int) -> str:
@@ -76,6 +80,8 @@ def amended(source: Store, run: Run, served: Served | None, note: Callable[[int 
 
     def keep(amendment: Amendment, found: Mapping[int, str]) -> None:
         if amendment.run_id == run.id:
+            from agent_tt.forking.editing.without_effect import keep_without_effect
+
             with store_at_work(), suppress(AgentTTError):
                 keep_without_effect(source, run.id, found)
 

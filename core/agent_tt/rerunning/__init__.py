@@ -13,6 +13,7 @@ r"""Running a recorded agent again: where its beginning comes from, and what fol
 | `accepting` | going live from where the code has changed |
 | `routing` | which nodes of a graph run after an edit, asked before its fork is started |
 | `process` | the process itself: with which Python, where, in which environment |
+| `warm` | forking the process of each from one that has imported what they need, where there are many |
 | `handle`, `ending` | what can be done with an agent that runs; how it ended |
 | `filling`, `filled` | the child's side of a run that is filled |
 | `from_state`, `from_recording` | the two beginnings |

@@ -19,7 +19,8 @@ from agent_tt.model import LIMIT_REACHED, ErrorInfo
 from agent_tt.querying.expecting import hoped_of
 from agent_tt.rerunning.ending import check_ended
 from agent_tt.store import open_patiently, open_store
-from agent_tt.supervising.keeper import TerminalLost
+from agent_tt.supervising.forked import ForkedProcess
+from agent_tt.supervising.keeper import Keeper, TerminalLost
 from agent_tt.supervising.processes import Processes
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.expecting import Hoped
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.supervising.adopted import AdoptedProcess
-    from agent_tt.supervising.keeper import Keeper
+    from agent_tt.supervising.keeper import KeptAgent
 
 __all__ = ["RunHandle"]
 
@@ -47,6 +48,7 @@ _RUNAWAY = 1.5  # times its memory limit: no more patience
 _MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 512
 _NAMES_SHOWN = 3
+_CHILDREN = (subprocess.Popen, ForkedProcess)
 _DIED_UNSEEN = "its process ended without ending its run"
 _ENDED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "interrupted"})
 
@@ -83,10 +85,10 @@ class RunHandle:
         self,
         store: Path,
         run_id: str,
-        process: subprocess.Popen[bytes] | AdoptedProcess,
+        process: subprocess.Popen[bytes] | ForkedProcess | AdoptedProcess,
         output: BinaryIO,
         *,
-        keeper: Keeper | None = None,
+        keeper: Keeper | KeptAgent | None = None,
         seconds: float | None = None,
         left: float | None = None,
         memory: int | None = None,
@@ -216,9 +218,10 @@ class RunHandle:
     def detach(self) -> None:
         """Let the child run on when this process ends. Its limits hold on, and its run says how it ended.
 
-        `agent-tt stop` ends it then. What it asks waits for `agent-tt answer`.
+        `agent-tt stop` ends it then. What it asks waits for `agent-tt answer`. One of the many runs of a sweep, which
+        one keeper looks after, is not let go.
         """
-        if self._keeper is None or self._settled.is_set():
+        if not isinstance(self._keeper, Keeper) or self._settled.is_set():
             return
         self._is_handed_over = True
         left = None if self._ends is None else max(0.0, self._ends - time.monotonic())
@@ -302,7 +305,7 @@ class RunHandle:
         """Wait for the child (in a thread of the handle) and make sure that its run says how it ended."""
         try:
             code = self._reap()
-            if self._is_handed_over and self._keeper is not None:
+            if self._is_handed_over and isinstance(self._keeper, Keeper):
                 self._keeper.wait()
             else:
                 self._write_end(code)
@@ -315,7 +318,7 @@ class RunHandle:
             self._settled.set()
 
     def _reap(self) -> int:
-        if isinstance(self._process, subprocess.Popen) and hasattr(os, "waitid"):  # not macOS before Python 3.13
+        if isinstance(self._process, _CHILDREN) and hasattr(os, "waitid"):  # not macOS before Python 3.13
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken until it is reaped
         else:
             self._process.wait()
@@ -349,7 +352,7 @@ class RunHandle:
             else:
                 status = "crashed"
                 last_lines = "\n".join(self.output().splitlines()[-_LINES_KEPT:])
-                how = _how_it_died(code) if isinstance(self._process, subprocess.Popen) else _DIED_UNSEEN
+                how = _how_it_died(code) if isinstance(self._process, _CHILDREN) else _DIED_UNSEEN
                 error = ErrorInfo("agent_tt.errors:AgentFailed", how, last_lines)
             store.set_run_status(self.run_id, status, error)
         finally:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
     from agent_tt.rerunning.rerun import Beginning, Following
+    from agent_tt.rerunning.warm.pool import WarmAgents
     from agent_tt.resuming.plan import ResumePlan
 
 __all__ = ["start_fork", "start_resume"]
@@ -43,12 +44,13 @@ MADE_UP_TAG: Final = "mock"
 """Tag of a run whose models were not asked."""
 
 
-def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
+def start_fork(plan: ForkPlan, *, asked: Asked | None = None, warm: WarmAgents | None = None) -> RunHandle:
     """Write the fork's run with its edited state and start its agent in a child process.
 
     Args:
         plan: the fork.
         asked: decides the calls whose policy is `ask`; see `RunHandle`.
+        warm: forks its process, where it is one of many; see `start_agent`.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -85,7 +87,10 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
     begins: Beginning = "state" if plan.by == "restore" else "recording"
     run = replace(plan.run, metadata={**plan.run.metadata, **RunFacts.effects.entry({**plan.effects})})
     launch = _Launch(plan.store, run, begins, "edited", begin, unstarted="failed")
-    return launch.start(asked, interpreter=plan.code.interpreter, folder=plan.code.cwd, limits=plan.terms.limits)
+    limits = plan.terms.limits
+    if limits.memory is not None:
+        warm = None  # what processes share counts less than it would
+    return launch.start(asked, interpreter=plan.code.interpreter, folder=plan.code.cwd, limits=limits, warm=warm)
 
 
 def _in_its_store(plan: ForkPlan, file: Path) -> ForkPlan:
@@ -179,6 +184,7 @@ class _Launch:
         interpreter: str | None = None,
         folder: str | None = None,
         limits: Limits | None = None,
+        warm: WarmAgents | None = None,
     ) -> RunHandle:
         """Start it, without standard input. What it prints goes to a file without a name, gone with the handle."""
         with temporary_file() as output:
@@ -186,7 +192,9 @@ class _Launch:
                 run_id, path = self.begin(store), store.path.resolve()
             rerun = Rerun(str(path), run_id, self.begins, self.follows)
             try:
-                started = start_agent(rerun, self.run, output, mark=run_id, interpreter=interpreter, folder=folder)
+                started = start_agent(
+                    rerun, self.run, output, mark=run_id, interpreter=interpreter, folder=folder, warm=warm
+                )
             except InvalidEntryPoint as error:
                 with closing(open_patiently(self.store)) as store:
                     store.set_run_status(run_id, self.unstarted, ErrorInfo(NO_ENTRY, error.message))

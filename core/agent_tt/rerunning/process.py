@@ -20,11 +20,14 @@ from agent_tt.model.facts import RunFacts
 from agent_tt.rerunning.rerun import RERUN_VARIABLE
 from agent_tt.store.file.locate import ENVIRONMENT as STORE_VARIABLE
 from agent_tt.supervising.keeper import Keeper
-from agent_tt.supervising.processes import marked
+from agent_tt.supervising.marks import marked
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.rerunning.rerun import Rerun
+    from agent_tt.rerunning.warm.pool import WarmAgents
+    from agent_tt.supervising.forked import ForkedProcess
+    from agent_tt.supervising.keeper import KeptAgent
 
 __all__ = ["AgentProcess", "start_agent"]
 
@@ -48,8 +51,8 @@ class AgentProcess:
         keeper: to be dismissed when it has ended.
     """
 
-    process: subprocess.Popen[bytes]
-    keeper: Keeper
+    process: subprocess.Popen[bytes] | ForkedProcess
+    keeper: Keeper | KeptAgent
 
 
 def start_agent(
@@ -61,6 +64,7 @@ def start_agent(
     standard_input: int | None = None,
     interpreter: str | None = None,
     folder: str | None = None,
+    warm: WarmAgents | None = None,
 ) -> AgentProcess:
     """Start the process of an agent, which ends with this one.
 
@@ -72,18 +76,26 @@ def start_agent(
         standard_input: the file that it reads from, where it does not have our terminal; None for none.
         interpreter: the Python, where it is not the run's.
         folder: the folder, where it is not the run's.
+        warm: forks it, where that makes no difference but in time; None to start it from nothing.
 
     Raises:
         InvalidEntryPoint: it could not be started.
     """
     python, place = interpreter or _interpreter_of(run), folder or _folder_of(run)
-    options = run.facts.python_options
+    command = [python, *_FLAGS, *(run.facts.python_options or ()), "-m", _MODULE]
+    environment = _environment_of(run, rerun)
+    if warm is not None and output is not None and standard_input is None:
+        from agent_tt.rerunning.warm.pool import Start
+
+        forked = warm.fork(Start(command, place, environment, mark, rerun, output))
+        if forked is not None:
+            return AgentProcess(*forked)
     keeper = Keeper(mark, run=(Path(rerun.store), rerun.run) if rerun.fills else None, output=output)
     try:
         process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
-            [python, *_FLAGS, *(options or ()), "-m", _MODULE],
+            command,
             cwd=place,
-            env=marked(mark, _environment_of(run, rerun)),
+            env=marked(mark, environment),
             stdin=None if output is None else subprocess.DEVNULL if standard_input is None else standard_input,
             stdout=output,
             stderr=output,

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
+    from agent_tt.rerunning.warm.pool import WarmAgents
+    from agent_tt.supervising.forked import ForkedProcess
 
 __all__ = ["KeptRun", "from_here", "run_replay"]
 
@@ -96,6 +98,7 @@ def run_replay(
     standard_input: int | None = None,
     agent: str | None = None,
     keeps: KeptRun | None = None,
+    warm: WarmAgents | None = None,
 ) -> ReplayReport:
     """Replay a run and give the report; what came of it is kept with the run, where its store can be written.
 
@@ -113,6 +116,7 @@ def run_replay(
         agent: another entry point that runs in place of the recorded one; a file is looked for here first, then where
             the run ran.
         keeps: where the run that comes is kept, and with what it is run; None where nothing is kept.
+        warm: forks its process, where it is one of many; see `start_agent`.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -151,7 +155,7 @@ def run_replay(
                 progress(calls_answered(count))
             return cancelled is not None and cancelled()
 
-        code = _run(run, rerun, output, timeout, is_unwanted, standard_input, keeps)
+        code = _run(run, rerun, output, timeout, is_unwanted, standard_input, keeps, warm)
         try:
             shape = json.loads(report.read_bytes())
         except (OSError, ValueError):
@@ -185,6 +189,7 @@ def _run(
     is_unwanted: Callable[[], bool],
     standard_input: int | None,
     keeps: KeptRun | None,
+    warm: WarmAgents | None,
 ) -> int:
     has_terminal = rerun.debug_at is not None
     mark = f"replay-{uuid.uuid4().hex}"
@@ -196,6 +201,7 @@ def _run(
         standard_input=standard_input,
         interpreter=None if keeps is None else keeps.interpreter,
         folder=None if keeps is None else keeps.folder,
+        warm=warm,
     )
     process = started.process
     try:
@@ -214,7 +220,9 @@ def _run(
         started.keeper.dismiss()
 
 
-def _wait(process: subprocess.Popen[bytes], timeout: float | None, is_unwanted: Callable[[], bool]) -> int:
+def _wait(
+    process: subprocess.Popen[bytes] | ForkedProcess, timeout: float | None, is_unwanted: Callable[[], bool]
+) -> int:
     """Wait for the end of a process, or until it is not wanted any more."""
     ends = None if timeout is None else time.monotonic() + timeout
     while not is_unwanted():

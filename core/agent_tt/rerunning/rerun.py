@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-__all__ = ["RERUN_VARIABLE", "Beginning", "Following", "Rerun"]
+__all__ = ["RERUN_VARIABLE", "WARM_VARIABLE", "Beginning", "Following", "Rerun"]
 
 RERUN_VARIABLE: Final = "AGENT_TT_RERUN"
+
+WARM_VARIABLE: Final = "AGENT_TT_WARM"
+"""Stands in its place where agents are forked from the process; see `agent_tt.rerunning.warm.server`."""
 
 Beginning: TypeAlias = Literal["state", "recording"]
 """Where the agent's beginning comes from: the state that it is handed, or what its calls were answered when it ran."""
@@ -86,7 +89,10 @@ class Rerun:
     def take(cls, environment: MutableMapping[str, str] = os.environ) -> Self | None:
         """The rerun that this process is, which processes that the agent starts do not see; None where it is none."""
         text = environment.pop(RERUN_VARIABLE, None)
-        if text is None:
-            return None
+        return None if text is None else cls.from_variable(text)
+
+    @classmethod
+    def from_variable(cls, text: str) -> Self:
+        """What `to_variable` wrote."""
         fields = json.loads(text)
         return cls(**{**fields, **{name: tuple(fields[name]) for name in ("arguments", "live_names", "live_earlier")}})

@@ -15,6 +15,7 @@ from agent_tt.querying.predicates import parse_predicate
 from agent_tt.rerunning.kept_runs import RESULTS, forget_older
 from agent_tt.rerunning.launch import start_fork
 from agent_tt.rerunning.replay import KeptRun, run_replay
+from agent_tt.rerunning.warm.pool import warm_agents
 from agent_tt.store import open_store
 from agent_tt.store.rows.ids import new_run_id
 from agent_tt.suite.judging import Ending, Judged, judge_endings
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
+    from agent_tt.rerunning.warm.pool import WarmAgents
     from agent_tt.suite.judging import Verdict
 
 __all__ = ["Suite", "Tried"]
@@ -112,13 +114,18 @@ class Suite:
 
     def results(self) -> Iterator[Tried]:
         """Run each again, and say at once what came of it; what goes wrong with one is said of it and not raised."""
-        for run in self.runs:
-            then = self._ending(self.source, run)
-            try:
-                yield self._replayed(run, then) if self.fork is None else self._forked(run, then, self.fork)
-            except AgentTTError as error:
-                said = "; ".join(part for part in (error.message, error.hint.partition("\n")[0]) if part)
-                yield Tried(run, Judged("unknown", f"could not be run: {said}"), then)
+        with warm_agents() as warm:
+            for run in self.runs:
+                then = self._ending(self.source, run)
+                try:
+                    yield (
+                        self._replayed(run, then, warm)
+                        if self.fork is None
+                        else self._forked(run, then, self.fork, warm)
+                    )
+                except AgentTTError as error:
+                    said = "; ".join(part for part in (error.message, error.hint.partition("\n")[0]) if part)
+                    yield Tried(run, Judged("unknown", f"could not be run: {said}"), then)
 
     def _ending(self, source: RunSource, run: Run) -> Ending:
         steps = source.steps(run.id)
@@ -127,13 +134,13 @@ class Suite:
         hoped = None if self.expect is None else judge(source, run, self.expect)
         return Ending(read_outcome(run, steps, calls, state), state, hoped)
 
-    def _replayed(self, run: Run, then: Ending) -> Tried:
+    def _replayed(self, run: Run, then: Ending, warm: WarmAgents) -> Tried:
         """Replay it; the run that comes is kept beside the store."""
         path, now_id = self.path.resolve().parent / RESULTS, new_run_id()
         with closing(open_store(path, create=True)) as results:
             keeps = KeptRun(path, now_id, run.name, folder=None, interpreter=None)
             try:
-                report = run_replay(self.source, run, timeout=self.timeout, agent=self.agent, keeps=keeps)
+                report = run_replay(self.source, run, timeout=self.timeout, agent=self.agent, keeps=keeps, warm=warm)
             finally:
                 with suppress(AgentTTError):  # whatever became of the process: nobody records it any more
                     results.settle_run(now_id)
@@ -151,9 +158,9 @@ class Suite:
             now = self._ending(results, new)
         return Tried(run, judge_endings(then, now), then, now, now_id, self._compare(run, f"{path}:{now_id}"))
 
-    def _forked(self, run: Run, then: Ending, request: ForkRequest) -> Tried:
+    def _forked(self, run: Run, then: Ending, request: ForkRequest, warm: WarmAgents) -> Tried:
         """Fork it; whoever would have to be asked about a call is not there, so such a call is refused."""
-        with start_fork(plan_fork(self.source, run, request), asked=_refused) as handle:
+        with start_fork(plan_fork(self.source, run, request), asked=_refused, warm=warm) as handle:
             if handle.wait(self.timeout) is None:
                 handle.stop()
             with suppress(AgentFailed, Interrupted):  # its run says how it ended; what could not begin is raised

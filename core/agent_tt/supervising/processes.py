@@ -5,8 +5,8 @@ A process belongs to an agent by any of
 
 - its place below the agent's process in the tree of processes, while what lies between them lives;
 - the agent's session;
-- the mark in the environment that it was started with (`MARK`), which every descendant inherits unless it was given
-  another environment when it was executed. A mere `fork`, a daemon's double one too, keeps it;
+- the mark in the environment that it was started with (`marks.MARK`), which every descendant inherits unless it was
+  given another environment when it was executed. A mere `fork`, a daemon's double one too, keeps it;
 - having been seen once in one of these ways: `Processes.look` is asked every second while the agent runs.
 
 What is missed is a process that was executed with another environment, in a session of its own, less than a second
@@ -22,27 +22,24 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
+from agent_tt.supervising.marks import MARK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MARK", "Processes", "marked", "process_of", "send"]
-
-MARK: Final = "AGENT_TT_WITHIN"
-"""Environment variable that lists the agents a process belongs to, separated by spaces, the outermost first."""
+__all__ = ["Processes", "process_of", "send"]
 
 _ROUNDS: Final = 50
 _MERCY_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.02
 _SHOWN: Final = 60
+_MOST_STAT: Final = 4096
+_START_FIELD: Final = 19
+"""Of `/proc/PID/stat`, counted from after the name: see proc_pid_stat(5)."""
+
 _TRIES: Final = 5
 _YOUNG_SECONDS: Final = 10.0
 _DEAD: Final = frozenset({psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD})
-
-
-def marked(mark: str, environment: dict[str, str]) -> dict[str, str]:
-    """Give `environment` the mark of one more agent; a new mapping."""
-    around = environment.get(MARK)
-    return environment | {MARK: f"{around} {mark}" if around else mark}
 
 
 def process_of(pid: int) -> psutil.Process | None:
@@ -74,6 +71,7 @@ class Processes:
         self._mark = mark
         self._pid = pid
         self._root = None if pid is None else process_of(pid)
+        self._since = 0 if self._root is None else _ticks(self._root.pid) or 0
         self._seen: set[psutil.Process] = set()
         self._unmarked: set[psutil.Process] = set()
 
@@ -152,7 +150,7 @@ class Processes:
         return found if root or self._root is None else found - {self._root}
 
     def _found(self) -> set[psutil.Process]:
-        rows, own = _rows(), os.getpid()
+        rows, own = _rows(self._since), os.getpid()
         at_number = None if self._pid is None else rows.get(self._pid)
         is_root = at_number is not None and at_number[0] == self._root
         known = {self._pid} if is_root and self._pid is not None else set[int]()
@@ -183,17 +181,37 @@ class Processes:
         return False
 
 
-def _rows() -> dict[int, tuple[psutil.Process, int]]:
-    """Every process that lives, with its parent's number."""
+def _rows(since: int) -> dict[int, tuple[psutil.Process, int]]:
+    """Processes that live, with the number of each one's parent: those that are not older, where that can be told.
+
+    What an agent starts is younger than the agent, and most of what a machine runs is not.
+
+    Args:
+        since: when the agent's process started, in clock ticks since boot.
+    """
     rows: dict[int, tuple[psutil.Process, int]] = {}
-    for process in psutil.process_iter():
+    for pid in psutil.pids():
+        began = _ticks(pid)
+        if began is not None and began < since:
+            continue
         try:
+            process = psutil.Process(pid)
             with process.oneshot():
                 if process.status() not in _DEAD:
-                    rows[process.pid] = process, process.ppid()
+                    rows[pid] = process, process.ppid()
         except psutil.Error:
             continue
     return rows
+
+
+def _ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None where that is not known."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  asked of every process
+            fields = file.read(_MOST_STAT).rpartition(b")")[2].split()
+        return int(fields[_START_FIELD])
+    except (OSError, IndexError, ValueError):  # it is gone, or another system
+        return None
 
 
 def _session(pid: int) -> int | None:

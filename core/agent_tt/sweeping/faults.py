@@ -44,6 +44,7 @@ from agent_tt.model import Edit
 from agent_tt.querying.expecting import judge
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.rerunning.launch import start_fork
+from agent_tt.rerunning.warm.pool import warm_agents
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
+    from agent_tt.rerunning.warm.pool import WarmAgents
 
 __all__ = ["Fault", "FaultKind", "Reaction", "Tried", "faults_of", "try_faults"]
 
@@ -214,7 +216,20 @@ def try_faults(
     policy = ToolPolicy((("*write", Rule("recorded")), *configured_policy().denials))
     base = replace(request, policy=policy, by="replay", changes={}, edits=())
     first = min(fault.call.step for fault in faults)
-    control = _forked(source, run, replace(base, step=first - 1))
+    with warm_agents() as warm:
+        yield from _tried(source, run, base, faults, first, expect, warm)
+
+
+def _tried(
+    source: RunSource,
+    run: Run,
+    base: ForkRequest,
+    faults: Sequence[Fault],
+    first: int,
+    expect: str | None,
+    warm: WarmAgents,
+) -> Iterator[Tried]:
+    control = _forked(source, run, replace(base, step=first - 1), warm)
     trouble = "" if control.status in ("succeeded", "failed") else f"without a fault it is {control.status}"
     if control.status != run.status and run.status in ("succeeded", "failed"):
         trouble = f"without a fault it does not end as recorded: {control.status}"
@@ -223,7 +238,7 @@ def try_faults(
             yield Tried(fault, None if fault.edit is None else "unknown", fault.why_not or trouble)
             continue
         try:
-            fork = _forked(source, run, replace(base, step=None, edits=(fault.edit,)))
+            fork = _forked(source, run, replace(base, step=None, edits=(fault.edit,)), warm)
         except AgentTTError as error:
             yield Tried(fault, "unknown", f"could not be run: {error.message}")
             continue
@@ -231,9 +246,10 @@ def try_faults(
         yield Tried(fault, reaction, how, fork.id)
 
 
-def _forked(source: RunSource, run: Run, request: ForkRequest) -> Run:
+def _forked(source: RunSource, run: Run, request: ForkRequest, warm: WarmAgents) -> Run:
+    plan = plan_fork(source, run, request)
     # The run of a fork says how it ended; what could not begin is raised.
-    with start_fork(plan_fork(source, run, request), asked=_refused) as handle, suppress(AgentFailed, Interrupted):
+    with start_fork(plan, asked=_refused, warm=warm) as handle, suppress(AgentFailed, Interrupted):
         handle.result()
     return source.run(handle.run_id)
 

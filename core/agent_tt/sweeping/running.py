@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from agent_tt.errors import AgentTTError
 from agent_tt.rerunning.launch import start_fork
+from agent_tt.rerunning.warm.pool import WarmAgents
 from agent_tt.store import open_store
 from agent_tt.store.liveness import BEAT_S
 from agent_tt.supervising.keeper import TerminalLost
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Ending", "SweepDriver"]
 
 _LOG: Final = logging.getLogger(__name__)
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.01
 _ATTEMPTS: Final = 3
 """So often a sample is begun before it is left for the next time that the sweep is resumed."""
 
@@ -88,6 +89,8 @@ class SweepDriver:
         self._begun: Counter[tuple[int, int]] = Counter()
         self._active: dict[tuple[int, int], _Running] = {}
         self._planned: tuple[int, ForkPlan] | None = None
+        self._warm = WarmAgents(expected=definition.run_count)
+        self._is_followed = False
         self._thread = threading.Thread(target=self._drive, name=f"agent-tt sweep {sweep_id}", daemon=True)
 
     def run(self, report: Callable[[Matrix], None] | None = None, stopping: Callable[[], None] | None = None) -> Ending:
@@ -103,6 +106,7 @@ class SweepDriver:
         Raises:
             AgentTTError: no run can be begun any more, or the store cannot be written.
         """
+        self._is_followed = report is not None
         self._thread.start()
         while True:
             try:
@@ -141,6 +145,7 @@ class SweepDriver:
                 try:
                     self._stop_all()
                 finally:
+                    self._warm.close()
                     store.release_sweep(self._id)
                     store.close()
         except BaseException as error:  # noqa: BLE001  raised again where somebody waits for it
@@ -166,8 +171,8 @@ class SweepDriver:
                 self._ending = "too dear"
                 if not self._active:
                     break
-            changed = self._fill(store, matrix, todo)
-            changed |= self._reap()
+            begun = self._fill(store, matrix, todo)
+            changed = self._reap() or (begun and self._is_followed)  # how far it is takes as long as there are runs
             if time.monotonic() - beaten > BEAT_S:
                 beaten = time.monotonic()
                 store.beat_sweep(self._id)
@@ -204,7 +209,7 @@ class SweepDriver:
             self._begun[task.place] += 1
             attempt = task.sample.begun + 1
             plan = sample_of(self._plan(store, matrix, task), matrix.sweep, task.cell.cell, task.sample.number, attempt)
-            self._active[task.place] = start_fork(plan, asked=_refused)
+            self._active[task.place] = start_fork(plan, asked=_refused, warm=self._warm)
             changed = True
         return changed
 

@@ -63,7 +63,7 @@ class Forks:
         self.plans: list[ForkPlan] = []
         self.ends: Callable[[ForkPlan, int], tuple[RunStatus, ErrorInfo | None] | None] = lambda *_: ("succeeded", None)
 
-    def __call__(self, plan: ForkPlan, *, asked: object) -> Pretended:
+    def __call__(self, plan: ForkPlan, *, asked: object, warm: object) -> Pretended:
         assert asked is not None  # a configured `ask` would wait for ever
         self.plans.append(plan)
         run_id = self.by_hand.store.begin_fork(NewFork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan)))

@@ -168,7 +168,7 @@ def test_each_run_is_told_as_it_ends_and_the_matrix_at_the_end(
 
         def stop(self, grace: float = 0.0) -> None: ...
 
-    def start(plan: ForkPlan, *, asked: object) -> Done:
+    def start(plan: ForkPlan, *, asked: object, warm: object) -> Done:
         store = half_done.store
         run_id = store.begin_fork(NewFork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan)))
         store.set_run_status(run_id, "succeeded")

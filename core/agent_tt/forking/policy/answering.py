@@ -53,6 +53,8 @@ def keep_answering(path: Path, run_id: str, process: int, asked: Asked, is_over:
     Where it raises, or gives something that is not a decision, the call is refused and the log says why.
     """
     seen: int | None = None
+    if is_over.wait(_LOOK_SECONDS):  # most forks ask nothing, and many are short
+        return
     try:
         with closing(open_store(path)) as store:
             while not is_over.wait(_LOOK_SECONDS):

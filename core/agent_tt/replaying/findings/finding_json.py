@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from agent_tt.comparing.values.words import Segment
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Finding, Near
-from agent_tt.replaying.findings.question_likeness import shown_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +74,10 @@ def _near(shape: dict[str, Any]) -> Near:
 
 
 def _changes(changes: Sequence[ChangedPart]) -> list[Wire]:
+    if not changes:
+        return []
+    from agent_tt.replaying.findings.question_likeness import shown_words
+
     return [
         {
             "path": change.path,

@@ -272,7 +272,7 @@ def stay_guarded(held: ExitStack) -> None:
 def _hook_once() -> None:
     if not _PROCESS.is_hooked:
         sys.addaudithook(_hook)
-        _PROCESS.is_hooked = True
+        _PROCESS.is_hooked, _PROCESS.began = True, os.getpid()
     _PROCESS.heard = False
     sys.audit(_CHECK)
     if not _PROCESS.heard:  # another hook refused ours, which Python does not tell

@@ -84,7 +84,6 @@ def command(
                             file, line, asked, recorded, changes: [{path, old, new, words}], nearest}]};
             with --dry-run {run, name, from_step, answers, without, nested, lanes, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.replaying.preflight import preflight
     from agent_tt.rerunning.replay import run_replay
 
     if with_pdb and options.as_json:
@@ -104,6 +103,8 @@ def command(
         named, option = (from_step, "--from") if dry_run else (at, "--at")
         found, number = find_place(source, run, named, option=option)
         if dry_run:
+            from agent_tt.replaying.preflight import preflight
+
             plan = preflight(source, found, from_step=number or 0)
             if options.as_json:
                 write_json(plan.to_json())
@@ -136,11 +137,18 @@ def command(
 
 def _in_file(options: Options, run: str) -> tuple[Options, str | None]:
     """What to look at, and the run in it; a file without a run is one only where it is a bundle, and no run's name."""
-    from agent_tt.interop.bundle.container import is_bundle_file
     from agent_tt.querying.checkpoints import split_file
 
-    names_file = split_file(run)[0] is not None or is_bundle_file(Path(run).expanduser())
+    names_file = split_file(run)[0] is not None or _is_bundle(run)
     return in_file(options, run) if names_file else (options, run)
+
+
+def _is_bundle(run: str) -> bool:
+    if not os.path.exists(os.path.expanduser(run)):  # noqa: PTH110, PTH111  of whatever was typed
+        return False
+    from agent_tt.interop.bundle.container import is_bundle_file
+
+    return is_bundle_file(Path(run).expanduser())
 
 
 def _run_in(source: RunSource, file: str) -> str:

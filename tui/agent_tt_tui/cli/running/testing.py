@@ -53,6 +53,7 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *,
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.golden.golden_file import find_goldens, read_golden
     from agent_tt.golden.running import run_golden
+    from agent_tt.rerunning.warm.pool import warm_agents
 
     found = list(dict.fromkeys(path for each in paths or (FOLDER,) for path in find_goldens(each)))
     if not found:
@@ -65,22 +66,23 @@ def command(options: Options, paths: tuple[Path, ...], timeout: float | None, *,
     counts: dict[Outcome, int] = {"passed": 0, "failed": 0, "unknown": 0}
     results: list[GoldenResult] = []
     unread: list[tuple[Path, str]] = []
-    for path in found:
-        try:
-            golden = read_golden(path)
-        except AgentTTError as error:
-            unread.append((path, error.message))
-            counts["unknown"] += 1
+    with warm_agents() as warm:
+        for path in found:
+            try:
+                golden = read_golden(path)
+            except AgentTTError as error:
+                unread.append((path, error.message))
+                counts["unknown"] += 1
+                if not options.as_json:
+                    result_line(terminal, "unknown", path.stem, f"could not run: {error.message}")
+                continue
+            result = run_golden(
+                golden, store=store, timeout=timeout, live="named" if live else "nothing", asks_judges=judge, warm=warm
+            )
+            results.append(result)
+            counts[result.outcome] += 1
             if not options.as_json:
-                result_line(terminal, "unknown", path.stem, f"could not run: {error.message}")
-            continue
-        result = run_golden(
-            golden, store=store, timeout=timeout, live="named" if live else "nothing", asks_judges=judge
-        )
-        results.append(result)
-        counts[result.outcome] += 1
-        if not options.as_json:
-            tell_result(terminal, result)
+                tell_result(terminal, result)
     if options.as_json:
         problems: list[Wire] = [
             {"name": path.stem, "file": str(path), "outcome": "unknown", "first": said, "problem": said}

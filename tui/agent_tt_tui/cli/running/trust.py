@@ -101,6 +101,8 @@ def _program_of(run: Run) -> str:
 
 def bundle_of(source: RunSource) -> BundleSource | None:
     """The bundle that a source shows the runs of; None for anything else."""
+    if "agent_tt.interop.bundle.source" not in sys.modules:  # nobody has opened one
+        return None
     from agent_tt.interop.bundle.source import BundleSource
     from agent_tt.marking import MarkedSource
 
