@@ -201,7 +201,7 @@ def _become(asked: dict[str, str], mark: _Mark, output: int, go: int) -> Rerun:
     os.close(output)
     os.environ[MARK] = asked["mark"]
     mark.write(asked["mark"])
-    threading.main_thread()._set_native_id()  # noqa: SLF001  it was that of the process that was forked
+    threading.main_thread()._set_native_id()  # type: ignore[attr-defined]  # noqa: SLF001  that of the parent
     importlib.invalidate_caches()
     with socket.socket(fileno=go) as told:
         told.sendall(YES)
@@ -212,5 +212,5 @@ def _become(asked: dict[str, str], mark: _Mark, output: int, go: int) -> Rerun:
 
 def _vanish() -> NoReturn:
     """End: whoever asked has ended, or does not want this process."""
-    sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    sys.stdout = sys.stderr = None
     os._exit(0)
