@@ -186,7 +186,7 @@ async def test_help_lists_the_keys_of_the_screen_below_and_closes():
     app = two_panes()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("question_mark")
-        assert any("Show the keys of this screen" in row for row in screen_text(app))
+        assert any("Go to the previous step" in row for row in screen_text(app))
         await pilot.press("end", "G")
         lines = app.screen.query_one(HelpLines)
         shown = " ".join(words for _, words in lines._rows)

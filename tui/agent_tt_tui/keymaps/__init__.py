@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tt_tui.keymaps.compare import COMPARE, TABLE
 from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
-from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
+from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, KEYS, PICK, PROMPT, READING
 from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, FIRST, RUNS
@@ -29,6 +29,7 @@ __all__ = [
     "FIRST",
     "FORK",
     "KEEP",
+    "KEYS",
     "LIST",
     "PICK",
     "PROMPT",
@@ -74,6 +75,7 @@ CONTEXTS = (
     PICK,
     COPY,
     CONFIRM,
+    KEYS,
     READING,
 )
 """Every context that a person meets, for the key table and the test against clashes."""

@@ -189,11 +189,26 @@ CONFIRM = Context(
     ),
 )
 
-READING = Context(
+KEYS = Context(
     "Help",
     (
         Group(
             "Help",
+            (
+                *MOVES,
+                Command("help.find", "find", ("/",), "Find a key, a sign or words", footer="find", rank=10),
+                Command("app.escape", "escape", ("escape", "q", "?", "f1"), "Close", footer="close", pinned=True),
+            ),
+        ),
+    ),
+)
+"""The keys of a screen, and what its signs mean."""
+
+READING = Context(
+    "Reading",
+    (
+        Group(
+            "Reading",
             (
                 *MOVES,
                 Command("app.escape", "escape", ("escape", "q", "?", "f1"), "Close", footer="close", pinned=True),
