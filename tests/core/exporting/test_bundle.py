@@ -134,9 +134,9 @@ def test_a_bundle_of_a_bundle_is_the_same_again(tmp_path: Path) -> None:
 
 def test_secrets_are_not_in_a_bundle_nor_who_made_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(new_store(tmp_path)) as store:
-        monkeypatch.setattr("agent_tt.store.ingest_filter.redact", lambda value, *_: value)
-        monkeypatch.setattr("agent_tt.store.ingest_filter.given", lambda value: value)
-        monkeypatch.setattr("agent_tt.store.ingest_filter.redact_text", lambda text: text)
+        monkeypatch.setattr("agent_tt.redaction.values.redact", lambda value, *_: value)
+        monkeypatch.setattr("agent_tt.redaction.values.given", lambda value: value)
+        monkeypatch.setattr("agent_tt.redaction.texts.redact_text", lambda text: text)
         writer = begin(store, {"n": 0, "key": KEY})  # as what nothing redacted: LangGraph's checkpointer, an older one
         number = writer.open_step(NewStep(f"use {KEY}"))
         call(writer, number, {"key": KEY}, {"password": "hunter2-secret"})

@@ -65,7 +65,8 @@ class PlainRows:
 
     def marks(self, track: int, path: int, kind: TouchKind, first: int, last: int, /) -> list[Row]:
         found = sorted((block, bits) for (*of, block), bits in self.index.items() if of == [track, path])
-        return [(block, bits[KINDS.index(kind)], bits[3]) for block, bits in found if first <= block <= last]
+        of_kind = [(block, bits[KINDS.index(kind)], bits[3]) for block, bits in found if first <= block <= last]
+        return [row for row in of_kind if row[1]]
 
     def add_track(self, run: int, name: str, parent: int | None, fork_seq: int | None, /) -> int:
         self.tracks.append([parent, fork_seq, -1 if fork_seq is None else fork_seq - 1])

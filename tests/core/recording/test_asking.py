@@ -303,7 +303,7 @@ def test_what_does_not_fit_a_question_is_refused_before_it_is_written_down(fork:
     with pytest.raises(UsageError, match="charge has no argument 'amout'") as error:
         question.run(amout=1)
     assert error.value.hint == "did you mean amount?"
-    with pytest.raises(UsageError, match="no JSON object"):
+    with pytest.raises(UsageError, match="not a JSON object"):
         question.run_text("[5]")
     with pytest.raises(UsageError, match="not JSON"):
         question.run_text("{")

@@ -115,8 +115,8 @@ def test_no_kind_is_left_in_any_page_by_any_way_into_the_file(tmp_path: Path, mo
     texts = {**PERSONAL, **{kind: held for kind, (held, _) in TEXTS.items()}}
     with monkeypatch.context() as unfiltered:  # what an older version without these rules would have recorded
         for name in ("redact", "given"):
-            unfiltered.setattr(ingest_filter, name, lambda value, _name="": value)
-        unfiltered.setattr(ingest_filter, "redact_text", lambda text: text)
+            unfiltered.setattr(f"agent_tt.redaction.values.{name}", lambda value, _name="": value)
+        unfiltered.setattr("agent_tt.redaction.texts.redact_text", lambda text: text)
         _plant(path, list(texts.values()))
     planted = {**VALUES, **{kind: secret for kind, (_, secret) in TEXTS.items()}}
     found = _bytes_of(path)

@@ -16,7 +16,7 @@ from tests.core.store.rows import change, insert
 
 from agent_tt.errors import AgentTTError, Damaged, NotAStore, StoreUnreadable
 from agent_tt.history.hashing import content_hash, row_id
-from agent_tt.history.payloads import frames, payload
+from agent_tt.history.payloads import frames, parts, payload
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
 from agent_tt.store.file.transaction import Transaction
@@ -145,7 +145,7 @@ def test_a_small_row_cannot_name_a_blob_without_end(
     altered(path, "INSERT INTO blobs VALUES(?, ?, 'json', ?, ?, x'')", rows=(row_id(digest), digest, len(blob), frame))
     refs = [[[0, at], "b", digest.hex()] for at in range(50)]
     put_row(path, run_id, 2, orjson.dumps({"o": [["s", ["n"], [None] * 50]], "r": refs}))
-    monkeypatch.setattr(payload, "MOST_PLAIN", 100_000)
+    monkeypatch.setattr(parts, "MOST_PLAIN", 100_000)
     shown = open_source(path).state(run_id, 2)["n"]
     assert shown[0] == "b" * 10_000
     assert [item["$type"] for item in shown[10:]] == ["damaged"] * 40

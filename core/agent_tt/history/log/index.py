@@ -367,8 +367,6 @@ class TrackMarks:
                     f"the index of changes of track {self._track} is damaged",
                     hint="Run `agent-tt verify` on the store.",
                 )
-            if not bits:
-                continue
             began_longer = most_length is not None and length is not None and length > most_length
             if began_longer and block * BLOCK >= first:
                 continue
