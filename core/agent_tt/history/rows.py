@@ -60,7 +60,7 @@ class LogRows(Protocol):
         """
 
     def marks(self, track: int, path: int, kind: TouchKind, first: int, last: int, /) -> list[Row]:
-        """What the index says of a path in those of the blocks that have any: block, bits of that kind, length before."""
+        """What the index says of a path in blocks that have any: block, bits of that kind, length before."""
 
 
 class LogTransaction(LogRows, Protocol):

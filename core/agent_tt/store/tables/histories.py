@@ -67,7 +67,7 @@ class HistoryRows(Rows):
         return self.query(_DICTIONARY if isinstance(of, int) else _DICTIONARY_OF_AGENT, (of,))
 
     def marks(self, track: int, path: int, kind: TouchKind, first: int, last: int, /) -> list[Row]:
-        """What the index says of a path in those of the blocks that have any: block, bits of that kind, length before."""
+        """What the index says of a path in blocks that have any: block, bits of that kind, length before."""
         return self.query(
             f"SELECT block, {kind}, len0 FROM changes"  # noqa: S608  # one of three words of ours
             f" WHERE track = ? AND path = ? AND block BETWEEN ? AND ? AND {kind} <> 0 ORDER BY block",
