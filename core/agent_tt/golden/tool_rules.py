@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from agent_tt.comparing.values.tolerance import Difference
@@ -34,9 +34,11 @@ class Tools(Rule):
 
     @property
     def sentence(self) -> str:
-        """`tools, exactly: find_order → send_reply`."""
+        """`tools, exactly: find_order → search_docs ×3 → send_reply`."""
         joint = ", " if self.order == "only" else " → "
-        return f"tools, {self.order}: {joint.join(self.names) or 'none'}"
+        times = [(name, len([*alike])) for name, alike in groupby(self.names)]
+        named = [name if number == 1 else f"{name} ×{number}" for name, number in times]
+        return f"tools, {self.order}: {joint.join(named) or 'none'}"
 
     def _judge(self, run: Evidence) -> Judgement:
         judged = {"exactly": self._exactly, "in order": self._in_order, "only": self._only}[self.order](run)

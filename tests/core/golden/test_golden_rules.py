@@ -190,6 +190,12 @@ def test_every_kind_is_tried():
     assert {rule.kind for rule in RULES} == {*KINDS}
 
 
+def test_a_tool_that_is_called_again_and_again_is_named_once_with_how_often():
+    assert Tools(("find", "ask", "ask", "ask", "find")).sentence == "tools, exactly: find → ask ×3 → find"
+    assert Tools(("ask", "find"), "only").sentence == "tools, only: ask, find"
+    assert Tools(()).sentence == "tools, exactly: none"
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.sentence)
 def test_a_rule_reads_again_as_it_was_written(rule):
     text = "\n".join(lines_of({"kind": rule.kind, **rule.to_table()}))
