@@ -34,6 +34,18 @@ async def test_every_run_is_listed_with_its_status_and_steps(browser, size):
         assert " 21 " in row
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("pinned", [True, False])
+async def test_a_long_name_is_cut_before_the_status(sample_store, browser, size, pinned):
+    run = sample_store.run("refund-loop")
+    sample_store.rename_run(run.id, "a name that no column has room for " * 3)
+    sample_store.set_pinned([run.id], pinned=pinned)
+    async with browser.run_test(size=size) as pilot:
+        await shown(browser, pilot)
+        row = next(line for line in screen_text(browser) if "a name that no" in line)
+        assert f"… {'pinned ' if pinned else ''}✗ failed" in row
+
+
 @pytest.mark.parametrize("size", [(40, 10), (120, 12)])
 async def test_on_a_low_screen_the_list_keeps_its_rows(browser, size):
     async with browser.run_test(size=size) as pilot:

@@ -45,6 +45,11 @@ class Columns:
         left = width - 14 - sum(parts.values())
         return cls(name=max(8, min(left, 40)), **parts)
 
+    @property
+    def named(self) -> int:
+        """How many columns a name has before the gap."""
+        return self.name - 1
+
 
 class RunColumns(RowWidget):
     """The titles of the columns; the one that runs are sorted by is bright."""
@@ -112,17 +117,17 @@ class RunList(RunRows["RunRow"]):
             else:
                 name.add(("  " if last else glyphs.rail + " ") + " ", styles.faint)
         if item.group is not None:
-            return self._sweep(item.group, name.upto(clean(item.label), parts.name, styles.text), parts, width, styles)
+            return self._sweep(item.group, name.upto(clean(item.label), parts.named, styles.text), parts, width, styles)
         mark = "incomplete" if run.incomplete else "pinned" if run.pinned else "archived" if run.archived else ""
         mark = mark or clean(run.standing or "")
         style = (
             styles.muted if run.archived else styles.text if item.last and not styles.on_cursor_row else styles.strong
         )
-        name.upto(clean(item.label), parts.name - (len(mark) + 2 if mark else 0), style)
+        name.upto(clean(item.label), parts.named - (len(mark) + 1 if mark else 0), style)
         if mark:
             name.add(f" {mark}", styles.yours if run.pinned else styles.note)
         row = Row(glyphs.cut)
-        row.upto_row(name, parts.name).pad_to(parts.name)
+        row.upto_row(name, parts.named).pad_to(parts.name)
         waits = run.id in self._waiting
         add_status(row, run, parts.status, styles, glyphs, moving=self.moving, waits=waits)
         tokens = fmt.total_tokens(run.tokens_in, run.tokens_out)
@@ -141,7 +146,7 @@ class RunList(RunRows["RunRow"]):
         """The row that stands for all runs of a sweep."""
         glyphs = look_of(self).glyphs
         row = Row(glyphs.cut)
-        row.upto_row(name, parts.name).pad_to(parts.name)
+        row.upto_row(name, parts.named).pad_to(parts.name)
         if group.running:
             row.add(f"{self.moving or glyphs.still} ", styles.running)
         else:
