@@ -47,7 +47,7 @@ def measured(path: Path, shown: str, added: dict[str, Any] | None, then: str) ->
     """First opening, later opening, seconds until a line that is added is seen, and MB at most."""
     times, following, peak = [], None, 0
     for again in (False, True):
-        terminal = Terminal(path, str(path))
+        terminal = Terminal([sys.executable, "-m", "agent_tt_tui", "open", str(path)])
         try:
             times.append(seen(terminal, shown))
             settle = time.perf_counter() + (0 if again else PATIENCE_SECONDS / 2)
