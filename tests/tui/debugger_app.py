@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.tui.waiting import workers_ended
+
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
@@ -24,10 +26,10 @@ async def settled(pilot: Pilot[None]) -> DebuggerScreen:
     """Wait until everything that was asked for has been read and drawn, and give the screen."""
     app = pilot.app
     screen = app.screen
-    await app.workers.wait_for_complete()
+    await workers_ended(app)
     await pilot.pause()
     # What was read may have asked for more.
-    await app.workers.wait_for_complete()
+    await workers_ended(app)
     await pilot.pause()
     assert isinstance(screen, DebuggerScreen)
     return screen

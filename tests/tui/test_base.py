@@ -5,6 +5,7 @@ import logging
 import pytest
 from base_screens import Numbers, screen_text, two_panes
 from snapshot import save_svg
+from tests.tui.waiting import workers_ended
 
 from agent_tt_tui.chrome import Fact, HeaderRow, facts_that_fit
 from agent_tt_tui.dialog import ConfirmDialog
@@ -199,7 +200,7 @@ async def test_the_palette_runs_a_command_of_the_screen():
     app = two_panes()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+p", *"tenstepson")
-        await app.workers.wait_for_complete()
+        await workers_ended(app)
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.steps == 10

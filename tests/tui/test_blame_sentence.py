@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.core.querying.compacted_session import write_session
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
@@ -32,7 +32,7 @@ async def test_a_sentence_of_an_answer_is_chosen_and_its_results_are_named(tmp_p
         async with app.run_test(size=(140, 50)) as pilot:
             screen: Any = app.screen
             await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
-            await app.workers.wait_for_complete()
+            await workers_ended(app)
             await pilot.press("b")
             await until(pilot, lambda: "ALL WRITES" in text())
             await pilot.press(";")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt.model import Edit
 from agent_tt.sources import open_source
@@ -70,7 +70,7 @@ async def press(pilot, *keys: str) -> None:
     """Press keys one by one, and let what they began come to its end; the app must live on."""
     for key in keys:
         await pilot.press(key)
-        await pilot.app.workers.wait_for_complete()
+        await workers_ended(pilot.app)
         await pilot.pause()
         assert pilot.app.is_running, f"the app ended on {key}"
         assert pilot.app.return_code in (None, 0), f"the app ended on {key}"

@@ -4,6 +4,7 @@ import pytest
 from base_screens import screen_text
 from debugger_app import debugger, settled
 from fake_source import FakeSource, refund_loop, step
+from tests.tui.waiting import workers_ended
 
 from agent_tt.model import Call
 from agent_tt_tui.glyphs import ASCII
@@ -57,7 +58,7 @@ async def test_a_terminal_that_draws_only_ascii_is_given_only_ascii():
         await settled(pilot)
         for key in ("left", "1", "tab", "2", "3", "4", "1", "j", "e", "escape", "question_mark", "escape", "slash"):
             await pilot.press(key)
-            await pilot.app.workers.wait_for_complete()
+            await workers_ended(pilot.app)
             await pilot.pause()
             rows = screen_text(pilot.app)
             assert [row for row in rows if not row.isascii()] == []

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 from textual.widgets import Input
 
 from agent_tt.errors import InvalidEdit
@@ -40,7 +40,7 @@ class Driven:
 
     async def press(self, *keys):
         await self.pilot.press(*keys)
-        await self.app.workers.wait_for_complete()
+        await workers_ended(self.app)
         await self.pilot.pause()
 
     async def answer(self, key, text):
@@ -62,7 +62,7 @@ async def opened(source, run, step, size=(80, 24)):
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
-        await app.workers.wait_for_complete()
+        await workers_ended(app)
         yield Driven(pilot, screen)
 
 

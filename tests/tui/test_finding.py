@@ -10,6 +10,7 @@ from base_screens import screen_text
 from debugger_app import settled
 from tests.core.interop.test_langgraph_sieve import many
 from tests.patience import PATIENCE_SECONDS
+from tests.tui.waiting import workers_ended
 from waiting import until
 
 from agent_tt import samples
@@ -69,7 +70,7 @@ def row_with(pilot: Pilot[None], words: str) -> str:
 
 async def all_done(pilot: Pilot[None]) -> None:
     for _ in range(3):
-        await pilot.app.workers.wait_for_complete()
+        await workers_ended(pilot.app)
         await pilot.pause()
 
 

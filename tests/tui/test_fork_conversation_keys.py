@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.forking.conversation_models import CALL, WORDS, Served, models
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
@@ -61,7 +61,7 @@ async def test_an_opened_conversation_is_edited_and_goes_on_with_a_model_that_is
         async with app.run_test(size=size) as pilot:
             screen = app.screen
             await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
-            await app.workers.wait_for_complete()
+            await workers_ended(app)
             await pilot.press("3")
             await until(pilot, lambda: "port = 8081" in text())
             await pilot.press("tab", "j", "j", "j", "e")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.tui.base_screens import screen_text
 from tests.tui.graph_thread import ASKING_FILE, GRAPH_FILE, asking_thread, desk_thread
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 from textual.widgets import Input
 
 from agent_tt.marking.source import marked
@@ -59,7 +59,7 @@ async def test_a_thread_is_edited_forked_with_the_graph_that_is_asked_for_and_co
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
-            await app.workers.wait_for_complete()
+            await workers_ended(app)
             assert isinstance(screen, DebuggerScreen)
             await pilot.press("tab", "j", "j")
             await until(pilot, lambda: selected(screen) == ("topic",))
@@ -102,10 +102,10 @@ async def test_a_question_of_a_thread_is_answered_by_keys(tmp_path: Path, monkey
             screen = app.screen
             await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
             await until(pilot, lambda: "interrupted  in ask" in "\n".join(screen_text(app)))
-            await app.workers.wait_for_complete()
+            await workers_ended(app)
             await pilot.press("f")
             await until(pilot, lambda: isinstance(app.screen, PromptDialog) and isinstance(app.focused, Input))
-            await app.workers.wait_for_complete()
+            await workers_ended(app)
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, ForkDialog))
             await until(pilot, lambda: "with the key a: module:graph" in "\n".join(screen_text(app)))
@@ -124,7 +124,7 @@ async def test_a_question_of_a_thread_is_answered_by_keys(tmp_path: Path, monkey
             await until(
                 pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen.setup.texts.get("resume") == "yes"
             )
-            await app.workers.wait_for_complete()
+            await workers_ended(app)
             await pilot.press("F")
             await until(pilot, lambda: isinstance(app.screen, CompareScreen))
             await until(pilot, lambda: own.exists() and fork_in(own)[0].status == "succeeded")

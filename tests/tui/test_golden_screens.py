@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 import agent_tt
 from agent_tt import samples
@@ -281,7 +281,7 @@ async def test_escape_stops_what_runs_and_nothing_of_it_is_kept(store, tmp_path)
         assert "tests are being run: esc stops them" in text_of(app)
         await pilot.press("escape")
         assert "stopped" in text_of(app)
-        await app.workers.wait_for_complete()
+        await workers_ended(app)
         assert app.screen.query_one(GoldenList).current.state == "new"
 
 

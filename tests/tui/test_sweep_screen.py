@@ -8,7 +8,7 @@ import pytest
 from tests.core.sweeping.by_hand import ByHand
 from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit, ErrorInfo, NewFork, NewRun
@@ -435,7 +435,7 @@ async def test_a_sweep_is_begun_from_the_debugger_and_only_f_starts_it(by_hand, 
     (by_hand.path.parent / "guess.py").write_text("def main(state=None): ...\n")
     app = AgentTT(lambda: DebuggerScreen(by_hand.store, by_hand.run, 1), look=Look())
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.workers.wait_for_complete()
+        await workers_ended(app)
         await pilot.press("V")
         assert isinstance(app.screen, SweepDialog)
         await pilot.press("enter", "ctrl+a", "ctrl+k", *"budget=1,2", "enter")
@@ -456,7 +456,7 @@ async def test_a_form_that_cannot_run_says_why_and_f_does_nothing(by_hand):
     (by_hand.path.parent / "guess.py").write_text("def main(state=None): ...\n")
     app = AgentTT(lambda: DebuggerScreen(by_hand.store, by_hand.run, 1), look=Look())
     async with app.run_test(size=(80, 24)) as pilot:
-        await app.workers.wait_for_complete()
+        await workers_ended(app)
         await pilot.press("V", "enter", "ctrl+a", "ctrl+k", *"bugdet=1,2", "enter")
         await until(pilot, lambda: app.screen.query_one(ActionRow).trouble[0])
         text = "\n".join(screen_text(app))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tests.patience import PATIENCE_SECONDS
+from textual.worker import WorkerCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual.app import App
     from textual.pilot import Pilot
 
 
@@ -22,3 +25,14 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await pilot.pause(0.01)
+
+
+async def workers_ended(app: App[object]) -> None:
+    """Let the app work until no worker of it runs; one that was cancelled, because its screen closed, has ended too.
+
+    Raises:
+        WorkerFailed: One raised an error.
+    """
+    while running := [worker for worker in app.workers if not worker.is_finished]:
+        with suppress(WorkerCancelled):
+            await app.workers.wait_for_complete(running)
