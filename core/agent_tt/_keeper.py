@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _hear(told: dict[str, Any], words: dict[str, Any]) -> bool:
-    """Remember what is said of the one agent; whether that was all, because it is handed over."""
+    """Remember what is said of the one agent. Return whether it is handed over: then nothing more is said."""
     told.update(words)
     return bool(told.get("detached"))
 

@@ -7,20 +7,23 @@ import os
 import stat
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = [
-    "CacheLost", "alone_in", "cache_folder", "cache_path", "clear_up", "file_of", "make_file", "make_folder",
-    "remove_all",
+    "CacheLost", "alone_in", "cache_folder", "cache_path", "clear_up", "file_of", "keep_in", "kept_in", "make_file",
+    "make_folder", "remove_all",
 ]  # fmt: skip
+
+Kept = TypeVar("Kept")
 
 _TRIES: Final = 100
 _RETRY_S: Final = 0.05
 _FOLDER_MODE: Final = 0o700
+_DIGEST: Final = 16
 
 _MOST_FOLDER_BYTES: Final = 4 << 30
 _MOST_DAYS: Final = 60
@@ -135,3 +138,35 @@ def clear_up(folder: Path, besides: Path) -> None:
         if path != besides and (size > _MOST_FOLDER_BYTES or used < oldest):
             remove_all(path)
             size -= bytes_
+
+
+def kept_in(kept: Path, identity: str, read: Callable[[Any], Kept]) -> Kept | None:
+    """What was kept of a file; None, and then it is deleted, where it is damaged, or of the file as it was before."""
+    import orjson
+
+    try:
+        digest, _, body = kept.read_bytes().partition(b"\n")
+        if digest.decode() != hashlib.blake2b(body, digest_size=_DIGEST).hexdigest():
+            raise ValueError("it is damaged")  # noqa: TRY301  # as what else cannot be read
+        found = orjson.loads(body)
+        if found["identity"] == identity:
+            return read(found["said"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError, IndexError, OverflowError):
+        pass
+    remove_all(kept)
+    return None
+
+
+def keep_in(kept: Path, identity: str, said: Any) -> None:
+    """Keep what is said of a file, if nothing is in the way; no secret may be in it."""
+    import orjson
+
+    with suppress(OSError, TypeError, CacheLost):
+        body = orjson.dumps({"identity": identity, "said": said})
+        make_folder(kept.parent)
+        with alone_in(kept.parent):
+            clear_up(kept.parent, kept)
+            make_file(kept)
+            kept.write_bytes(hashlib.blake2b(body, digest_size=_DIGEST).hexdigest().encode() + b"\n" + body)

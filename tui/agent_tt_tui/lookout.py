@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 ENDED_SECONDS: Final = 2.0
-"""How often is looked for what others write about runs that have ended: marks, notes, forks."""
+"""Seconds between two looks for marks, notes and forks that other processes add to a run that has ended."""
 
 
 class Lookout:

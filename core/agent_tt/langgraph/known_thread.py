@@ -61,7 +61,7 @@ class KnownThread:
         return self.runs.first_id
 
     def refresh(self) -> None:
-        """Learn what others have written."""
+        """Read the steps that other processes have written to the thread since the last time."""
         version = self._store.version()
         if version == self._version:
             return

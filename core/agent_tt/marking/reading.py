@@ -115,7 +115,7 @@ class Reading(RunSource):
         return self.reader.value(run_id, step, path)
 
     def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
-        """Read two states to compare them."""
+        """Give two states of a run, to be compared. They may share objects, and must not be changed."""
         return self.reader.states(run_id, one, other)
 
     def cursor(self, run_id: str, step: int) -> Cursor:

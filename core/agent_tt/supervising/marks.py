@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "marked"]
 
 MARK: Final = "AGENT_TT_WITHIN"
-"""Environment variable that lists the agents a process belongs to, separated by spaces, the outermost first."""
+"""Environment variable with the marks of the agents a process belongs to, with spaces between, the outermost first."""
 
 
 def marked(mark: str, environment: Mapping[str, str]) -> dict[str, str]:

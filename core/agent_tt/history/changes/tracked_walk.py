@@ -118,7 +118,7 @@ class TrackedWalk(Walk):
         return not wires or tlv(wires[0]) != raw
 
     def _kept_of_noted(self, value: TrackedDict[Any, Any], before: Wire, path: Path, notes: Notes) -> Wire:
-        """What may be kept of a tracked dict, of which `before` was kept when its notes were taken the last time."""
+        """Give what may be kept of a tracked dict. `before` is what was kept of it when its notes were last taken."""
         places = notes.places
         is_whole = type(before) is not dict or is_envelope(before) or notes.order or notes.all
         if is_whole or not before.keys() >= places.keys() or any(map(depends_on_neighbours, before)):  # type: ignore[union-attr,arg-type]  # a dict

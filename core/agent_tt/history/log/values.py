@@ -86,7 +86,7 @@ def _in_log(log: StateLog, segments: Sequence[Segment], path: Path) -> Wire:
 
 
 def _newest_write(log: StateLog, track: int, first: int, last: int, path: Path) -> int | None:
-    """The newest of some rows that wrote the value at a place; None if none did.
+    """Find the newest row from `first` to `last` that wrote the value at a path; None if none did.
 
     Raises:
         _Unknown: one did something to it that has to be followed.

@@ -7,24 +7,11 @@ from, and are not kept where a secret would have to be taken out of them.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from agent_tt._version import __version__
-from agent_tt.cache_files import (
-    CacheLost,
-    alone_in,
-    cache_folder,
-    cache_path,
-    clear_up,
-    make_file,
-    make_folder,
-    remove_all,
-)
+from agent_tt.cache_files import cache_folder, cache_path, keep_in, kept_in
 from agent_tt.redaction.values import redact
 
 if TYPE_CHECKING:
@@ -38,7 +25,6 @@ LEAST_BYTES: Final = 16 << 20
 
 _MOST_ROWS: Final = 200_000
 _COLUMNS: Final = 6
-_DIGEST: Final = 16
 
 
 def kept_rows(path: Path, size: int, fingerprint: str | None) -> list[list[str | None]] | None:
@@ -51,38 +37,20 @@ def kept_rows(path: Path, size: int, fingerprint: str | None) -> list[list[str |
     """
     if fingerprint is None or size < LEAST_BYTES:
         return None
-    kept = _place(path)
-    try:
-        digest, _, body = kept.read_bytes().partition(b"\n")
-        if digest.decode() != hashlib.blake2b(body, digest_size=_DIGEST).hexdigest():
-            raise ValueError("it is damaged")  # noqa: TRY301  # as what else cannot be read
-        found = orjson.loads(body)
-        if found["of"] == _identity(fingerprint):
-            rows: list[list[str | None]] = found["rows"]
-            return rows
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
-    remove_all(kept)
-    return None
+    return kept_in(_place(path), _identity(fingerprint), list)
 
 
 def keep_rows(path: Path, size: int, fingerprint: str | None, rows: Sequence[Sequence[object]]) -> None:
     """Keep the rows of all checkpoints, if nothing is in the way: those that are texts alone."""
     if fingerprint is None or size < LEAST_BYTES or len(rows) > _MOST_ROWS or not hasattr(os, "getuid"):
         return
-    kept = _place(path)
-    with suppress(OSError, TypeError, ValueError, CacheLost):
+    try:
         texts: Any = [[_text(value) for value in row] for row in rows]
         if any(len(row) != _COLUMNS for row in texts) or redact(texts) != texts:
             return
-        body = orjson.dumps({"of": _identity(fingerprint), "rows": texts})
-        make_folder(kept.parent)
-        with alone_in(kept.parent):
-            clear_up(kept.parent, kept)
-            make_file(kept)
-            kept.write_bytes(hashlib.blake2b(body, digest_size=_DIGEST).hexdigest().encode() + b"\n" + body)
+    except (TypeError, ValueError):  # no texts
+        return
+    keep_in(_place(path), _identity(fingerprint), texts)
 
 
 def _place(path: Path) -> Path:

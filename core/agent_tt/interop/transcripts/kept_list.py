@@ -8,32 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-import orjson
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt._version import __version__
-from agent_tt.cache_files import (
-    CacheLost,
-    alone_in,
-    cache_folder,
-    cache_path,
-    clear_up,
-    make_file,
-    make_folder,
-    remove_all,
-)
+from agent_tt.cache_files import cache_folder, cache_path, keep_in, kept_in
 from agent_tt.model import ErrorInfo, ModelConfig, Run
 from agent_tt.redaction.values import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["beginning_of", "identity_of", "keep_in", "keep_list", "kept_in", "kept_list"]
-
-Kept = TypeVar("Kept")
+__all__ = ["beginning_of", "identity_of", "keep_list", "kept_list"]
 
 LEAST_BYTES: Final = 4 << 20
 """A smaller file is read as fast as its list would be."""
@@ -92,34 +78,6 @@ def keep_list(path: Path, identity: str | None, runs: Sequence[Run]) -> None:
     rows: Any = [_row(run) for run in runs]
     if identity is not None and redact(rows) == rows:
         keep_in(_place(path), identity, rows)
-
-
-def kept_in(kept: Path, identity: str, read: Callable[[Any], Kept]) -> Kept | None:
-    """What was kept of a file; None, and then it is deleted, where it is damaged, or of the file as it was before."""
-    try:
-        digest, _, body = kept.read_bytes().partition(b"\n")
-        if digest.decode() != hashlib.blake2b(body, digest_size=_DIGEST).hexdigest():
-            raise ValueError("it is damaged")  # noqa: TRY301  # as what else cannot be read
-        found = orjson.loads(body)
-        if found["identity"] == identity:
-            return read(found["said"])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError, IndexError, OverflowError):
-        pass
-    remove_all(kept)
-    return None
-
-
-def keep_in(kept: Path, identity: str, said: Any) -> None:
-    """Keep what is said of a file, if nothing is in the way; no secret may be in it."""
-    with suppress(OSError, TypeError, CacheLost):
-        body = orjson.dumps({"identity": identity, "said": said})
-        make_folder(kept.parent)
-        with alone_in(kept.parent):
-            clear_up(kept.parent, kept)
-            make_file(kept)
-            kept.write_bytes(hashlib.blake2b(body, digest_size=_DIGEST).hexdigest().encode() + b"\n" + body)
 
 
 def _place(path: Path) -> Path:

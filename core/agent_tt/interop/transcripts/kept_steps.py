@@ -10,10 +10,9 @@ import hashlib
 from array import array
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from agent_tt.cache_files import cache_folder, cache_path
+from agent_tt.cache_files import cache_folder, cache_path, keep_in, kept_in
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.found_steps import FoundSteps
-from agent_tt.interop.transcripts.kept_list import keep_in, kept_in
 from agent_tt.interop.transcripts.otlp_later import SpansOf
 from agent_tt.interop.transcripts.otlp_spans import Requests
 from agent_tt.interop.transcripts.pieces import Lines, PieceFile

@@ -73,7 +73,7 @@ class Requests:
         return self._last[1]
 
     def outline(self, number: int) -> Request:
-        """One of them with as much as tells where the spans of a trace are."""
+        """Give one request; of a file of lines only what tells where the spans of each trace are."""
         if self._whole is None and isinstance(self.pieces, Lines):
             return flat(self.pieces.outline(number))
         return self.at(number)

@@ -121,7 +121,7 @@ RECORD: Final[_Fields] = {
 }
 
 INNER: Final = sized(2)
-"""The tag of the scopes of a resource, and of what is told in a scope."""
+"""The tag of the field that lists the scopes of a resource, and of the one that lists the spans or logs of a scope."""
 
 _EMPTY_TEXT: Final = b"\x0a\x00"
 _LEAST_PAIR: Final = 6

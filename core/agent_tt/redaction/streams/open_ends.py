@@ -56,7 +56,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z ,;!?\n]+")
 _LONGEST_CALM: Final = 48
 _LONGEST_HINT: Final = 16
 _BEARER: Final = frozenset({"earer", "EARER"})
-"""Those of `ANCHORS` that plain words alone may hold, and that a secret follows."""
+"""Anchors that stand in front of a secret although they are letters alone, as those of `Bearer`."""
 _WHOLE: Final = (
     *("sk-", "glpat-", "xoxa-", "xoxb-", "xoxc-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "AKIA", "ASIA"),
     *("AIzaSy", "ya29.", "xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-", "SG.", "hvs.", "hvb."),

@@ -139,7 +139,7 @@ class HeardAsyncStream(HeardConnection):
 
 
 class ServedStream:
-    """A stream of httpcore whose bytes were recorded.
+    """Stands for a network stream of httpcore in a replay: it gives the bytes that were recorded.
 
     Args:
         sock: what gives them.

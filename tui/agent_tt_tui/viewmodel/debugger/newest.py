@@ -29,7 +29,7 @@ class Newest(Generic[Item]):
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being done, or waits for it."""
+        """Whether an item is worked on now; another one may wait."""
         with self._lock:
             return self._busy
 
