@@ -18,9 +18,9 @@ from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
 class Opened:
     """An app with the dialog open, and what the dialog returned."""
 
-    def __init__(self, source, run, step, edits=()):
+    def __init__(self, source, run, step, edits=(), look=None):
         self.results = []
-        self.app = AgentTT(lambda: RunsScreen(source), look=Look())
+        self.app = AgentTT(lambda: RunsScreen(source), look=look or Look())
         self._dialog = ForkDialog(source, source.run(run), step, edits)
 
     async def open(self, pilot):
@@ -75,6 +75,17 @@ async def test_what_stays_as_it_was_is_one_row_until_it_is_asked_for(sample_stor
         assert "changed code" in opened.text
         await pilot.press("m")
         assert "changed code" not in opened.text
+
+
+async def test_rows_name_the_keys_that_a_person_has_chosen(sample_store):
+    keymap = {"fork.more": "f5", "fork.each": "f6", "fork.agent": "f7", "fork.name": "f8"}
+    opened = Opened(sample_store, "trip-planner", 3, look=Look(keymap=keymap))
+    async with opened.app.run_test(size=(120, 40)) as pilot:
+        await opened.open(pilot)
+        for words in ("f5 more", "f6 each", "f7 another", "f8 another name"):
+            assert words in opened.text
+        await pilot.press("f5")
+        await until(pilot, lambda: "f5 fewer" in opened.text)
 
 
 ALLOW = ("left",) * 4

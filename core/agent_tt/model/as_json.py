@@ -19,7 +19,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def run_fields(run: Run) -> dict[str, Wire]:
-    """Give what both have of a run."""
+    """Give the fields of a run that `--json` and exports have in common."""
     return {
         "name": run.name,
         "status": run.status,
@@ -37,7 +37,7 @@ def run_fields(run: Run) -> dict[str, Wire]:
 
 
 def step_fields(step: Step) -> dict[str, Wire]:
-    """Give what both have of a step."""
+    """Give the fields of a step that `--json` and exports have in common."""
     return {
         "step": step.number,
         "name": step.name,
@@ -53,7 +53,7 @@ def step_fields(step: Step) -> dict[str, Wire]:
 
 
 def call_fields(call: Call) -> dict[str, Wire]:
-    """Give what both have of a call."""
+    """Give the fields of a call that `--json` and exports have in common."""
     return {
         "call": call.number,
         "kind": call.kind,

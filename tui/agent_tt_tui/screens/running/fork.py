@@ -15,6 +15,7 @@ from agent_tt.forking.terms import MOCK, PYTHON
 from agent_tt.model.threads import is_thread
 from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_fork
+from agent_tt_tui.commands import display_key
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.look import look_of
@@ -145,10 +146,12 @@ class ForkDialog(Dialog[RunHandle]):
         self.plan = plan
         self._shown = plan or self._shown
         action = self.query_one(ActionRow)
-        agent_key = FORK.command("fork.agent").bound_keys(look_of(self).keymap)[0]
+        agent_key, name_key = (
+            FORK.command(command).bound_keys(look_of(self).keymap)[0] for command in ("fork.agent", "fork.name")
+        )
         action.busy, action.trouble = "", (wrong[0], without_options(wrong[1], agent_key))
         name = (plan.name if plan is not None else None) or self._next_name
-        action.remark = f"as {clean(name)}   n another name" if name else ""
+        action.remark = f"as {clean(name)}   {display_key(name_key, look_of(self).glyphs)} another name" if name else ""
         self.set_class(self._shown is None, "refused")
         self.query_one(ForkCost).plan = self._shown
         self._list()

@@ -66,7 +66,7 @@ class FormRow:
     Attributes:
         title: The title of a section.
         said: What stands beside the title, or on a row of its own.
-        key: The key that is named at the end of the row, and what it does.
+        key: The command whose key is named at the end of the row, and what it does.
         version: A version of the agent that can run.
         boundary: What the run called.
         more: Whether the row says more of `boundary`: what is given in place of it.
@@ -166,7 +166,7 @@ def form_sections(
         edits: What edits change.
         unfolded: What is shown row by row although it is as nobody decided otherwise.
     """
-    sections = [[FormRow(title="What runs", key=("a", "another")), *runs]] if runs else []
+    sections = [[FormRow(title="What runs", key=("fork.agent", "another")), *runs]] if runs else []
     if plan is not None:
         none = "none: the recorded state as it is"
         edited = [FormRow(edit=edit) for edit in edits]
@@ -190,7 +190,7 @@ def _calls(plan: ForkPlan, setup: ForkSetup, *, is_unfolded: bool) -> list[FormR
             rows.append(FormRow(boundary=boundary, more=True))
     if as_ever:
         what = "all else" if len(rows) > 1 else "everything"
-        rows.append(FormRow(said=f"{what} runs live: {_kinds(as_ever)}", key=("o", "each"), fold="calls"))
+        rows.append(FormRow(said=f"{what} runs live: {_kinds(as_ever)}", key=("fork.each", "each"), fold="calls"))
     return rows
 
 
@@ -212,11 +212,14 @@ def _rest(plan: ForkPlan | None, setup: ForkSetup, *, is_unfolded: bool) -> list
     """What else can be chosen: each setting where that was asked for, else those that were chosen."""
     settings = settings_of(plan)
     if is_unfolded:
-        return [FormRow(title="The rest", key=("m", "fewer")), *(FormRow(setting=setting) for setting in settings)]
+        return [
+            FormRow(title="The rest", key=("fork.more", "fewer")),
+            *(FormRow(setting=setting) for setting in settings),
+        ]
     chosen = [setting for setting in settings if setup.text(setting)]
     left = [setting for setting in settings if setting not in chosen]
     recorded = [setting.label for setting in left if setting.default == "as recorded"]
     said = [f"{', '.join(recorded)} as recorded"] if recorded else []
     said += ["no limits"] if not _LIMITS & {setting.id for setting in chosen} else []
-    top = FormRow(title="The rest", said="; ".join(said), key=("m", "more"), fold="rest")
+    top = FormRow(title="The rest", said="; ".join(said), key=("fork.more", "more"), fold="rest")
     return [top, *(FormRow(setting=setting) for setting in chosen)]

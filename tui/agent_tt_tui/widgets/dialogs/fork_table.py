@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
+from agent_tt_tui.commands import display_key
 from agent_tt_tui.glyphs import UNICODE
+from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -166,8 +168,11 @@ class ForkTable(RowList[FormRow]):
 
     def _said(self, row: Row, shown: FormRow, width: int, styles: Palette) -> None:
         """A title with what stands beside it, or a row that only says something."""
-        glyphs, (key, does) = look_of(self).glyphs, shown.key
-        keys = Row(glyphs.cut).add("  ").add(key, styles.key).add(f" {does}", styles.muted) if key else Row(glyphs.cut)
+        look, (command, does) = look_of(self), shown.key
+        glyphs, keys = look.glyphs, Row(look.glyphs.cut)
+        if command:
+            key = display_key(FORK.command(command).bound_keys(look.keymap)[0], glyphs)
+            keys.add("  ").add(key, styles.key).add(f" {does}", styles.muted)
         room = width - keys.cells
         if shown.path:
             row.pad_to(4).add("in ", styles.muted)
