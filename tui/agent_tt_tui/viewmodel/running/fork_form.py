@@ -112,7 +112,7 @@ def versions_of(recorded: str | None, known: Sequence[str], plan: ForkPlan | Non
         is_chosen = entry == (chosen or recorded)
         what = "recorded" if entry == recorded else "another version" if entry in known else "typed"
         if is_chosen and changed is not None:
-            what += "; its file has changed since" if changed else "; its file is as it was"
+            what += "; file changed since" if changed else "; file unchanged"
         versions.append(Version(entry, what, is_chosen, is_chosen and changed is True, len(entries) == 1))
     return versions
 
