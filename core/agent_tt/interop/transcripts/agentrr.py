@@ -35,7 +35,7 @@ _OUTCOMES: Final[dict[str, RunStatus]] = {"ok": "succeeded", "error": "failed"}
 
 
 def read_agentrr(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a log of agentrr as its run; None where the document has another format."""
     head = document.lines[0].value if document.lines else {}
     if head.get("kind") != "header" or "log_format_version" not in head or not text(head.get("run_id")):
         return None

@@ -29,7 +29,7 @@ _SAYS: Final = "toolCalls", "toolResults", "finishReason", "response"
 
 
 def read_ai_sdk(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a result of Vercel's AI SDK as a run; None where the document has another format."""
     whole = mapping(document.value)
     steps = dicts(whole.get("steps"))
     if not steps or not all(sum(key in step for key in _SAYS) >= 2 for step in steps):

@@ -41,7 +41,7 @@ _MOST_LEVELS: Final = 8
 
 
 def read_atif(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a trajectory in ATIF as a run; None where the document has another format."""
     whole = mapping(document.value)
     if not text(whole.get("schema_version")).startswith("ATIF"):
         return None

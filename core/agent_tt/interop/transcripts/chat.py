@@ -34,7 +34,7 @@ _MOST_BESIDE: Final = 2_000
 
 
 def read_chat(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read lists of messages as runs, one for each conversation; None where the document has another format."""
     stem = document.path.stem
     named = [(text(holder.get("id")) or text(holder.get("custom_id")), holder, turns)
              for holder, turns in _conversations(document)]  # fmt: skip

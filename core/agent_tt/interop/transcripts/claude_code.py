@@ -51,7 +51,7 @@ Told = TypeVar("Told")
 
 
 def read_claude_code(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a session of Claude Code as a run, with its forks; None where the document has another format."""
     known = next((line.value for line in document.entries if is_turn(line.value)), None)
     if known is None:
         return None

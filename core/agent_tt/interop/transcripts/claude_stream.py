@@ -43,7 +43,7 @@ _READ_OF_ALL: Final = "input_tokens", "cache_read_input_tokens", "cache_creation
 
 
 def read_claude_stream(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a stream of Claude Code as a run; None where the document has another format."""
     value = document.value
     if value is None:
         entries = [line.value for line in document.lines]

@@ -88,7 +88,7 @@ class _Entry:
 
 
 def read_codex(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a session of the Codex CLI as a run; None where the document has another format."""
     if any(_is_entry(line.value) for line in document.entries):
         entries = [_entry(line.number, line.value) for line in document.entries]
     else:

@@ -51,7 +51,7 @@ class _Entry(NamedTuple):
 
 
 def read_gemini_cli(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a session or a checkpoint of the Gemini CLI as a run; None where the document has another format."""
     entries = [_Entry(line.number, line.value) for line in document.lines] or [_Entry(1, mapping(document.value))]
     if not any(text(entry.value.get("sessionId")) and text(entry.value.get("projectHash")) for entry in entries):
         return _checkpoint(document)

@@ -52,7 +52,7 @@ _SHELL: Final = re.compile(r"(?P<prefix>samples/.+_epoch_\d+)/sample\.json", re.
 
 
 def read_inspect_ai(document: Document) -> Sequence[Transcript | Promise] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a log of Inspect as runs, one for each sample and epoch; None where the document has another format."""
     if document.archive is not None:
         return _of_archive(document.archive)
     log = mapping(document.value)

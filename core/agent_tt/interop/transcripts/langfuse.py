@@ -43,7 +43,7 @@ _TRIED: Final = 50
 
 
 def read_langfuse(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read Langfuse's observations as runs, one for each trace; None where the document has another format."""
     rows = [line.value for line in document.lines]
     if not rows:
         whole = mapping(document.value)

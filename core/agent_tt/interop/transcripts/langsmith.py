@@ -42,7 +42,7 @@ _WROTE: Final = "output_tokens", "completion_tokens"
 
 
 def read_langsmith(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read runs of LangSmith as runs, one for each trace; None where the document has another format."""
     if document.lines:
         listed = [line.value for line in document.lines] if _is_run(document.lines[0].value) else []
     else:

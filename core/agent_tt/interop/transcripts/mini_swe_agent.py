@@ -30,7 +30,7 @@ _TOOL: Final = "bash"
 
 
 def read_mini_swe_agent(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a trajectory of mini-swe-agent as a run; None where the document has another format."""
     whole = mapping(document.value)
     if not text(whole.get("trajectory_format")).startswith("mini-swe-agent"):
         return None

@@ -39,7 +39,7 @@ _LOOP: Final = "task", "turn"
 
 
 def read_openai_agents(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a saved state or traces of the OpenAI Agents SDK as runs; None where the document has another format."""
     whole = mapping(document.value)
     if "$schemaVersion" in whole and "original_input" in whole and isinstance(whole.get("model_responses"), list):
         return [_State(whole, document.path.stem).told()]

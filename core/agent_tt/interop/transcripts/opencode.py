@@ -62,7 +62,7 @@ class Kept:
 
 
 def read_opencode(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a session of OpenCode as a run; None where the document has another format."""
     whole = mapping(document.value)
     if {"projectID", "directory", "time"} <= whole.keys() and text(whole.get("id")) == document.path.stem:
         return [tell_session(_stored(document, whole))]

@@ -41,7 +41,7 @@ _KEPT_APART: Final = "action", "thought", "id", "timestamp", "source", "message"
 
 
 def read_openhands(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read an event stream of OpenHands before version 1 as a run; None where the document has another format."""
     events = dicts(document.value)
     if document.path.name == "0.json" and _are_events([mapping(document.value)]):
         return [_stored(document)]

@@ -70,7 +70,7 @@ class _Conversation:
 
 
 def read_openhands_v1(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a conversation of OpenHands since version 1 as a run; None where the document has another format."""
     found = _conversation(document)
     if found is None:
         return None

@@ -60,7 +60,7 @@ _HEAD: Final = "schema_version", "orca_version", "adapter", "argv", "cwd", "git"
 
 
 def read_orca(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a trace of OrcaReplay as a run; None where the document has another format."""
     first = document.entries[0].value if document.entries else {}
     if not all(key in first for key in _ENVELOPE) or not text(first.get("type")):
         return None

@@ -50,7 +50,7 @@ _MOST_SPANS_LATER: Final = 120_000
 
 
 def read_otlp(document: Document) -> Sequence[Promise] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Promise a run for each trace of an OTLP file; None where the document has another format."""
     whole = None if document.value is None else flat(as_request(document.value))
     requests = Requests(document.parts or document.lines, whole)
     traces = Traces(_MOST_SPANS_LATER if whole is None and document.parts else 0)

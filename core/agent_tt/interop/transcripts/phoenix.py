@@ -38,7 +38,7 @@ _MOST_DEPTH: Final = 20
 
 
 def read_phoenix(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read Phoenix's spans as runs, one for each trace; None where the document has another format."""
     if document.lines:
         if not _is_span(document.lines[0].value):
             return None

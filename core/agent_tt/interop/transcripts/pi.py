@@ -64,7 +64,7 @@ class _Entry:
 
 
 def read_pi(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a session of pi as a run, with its forks; None where the document has another format."""
     if not document.entries:
         return None
     head = document.entries[0].value

@@ -26,7 +26,7 @@ __all__ = ["read_swe_agent"]
 
 
 def read_swe_agent(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a trajectory of SWE-agent as a run; None where the document has another format."""
     whole = mapping(document.value)
     moves, history = dicts(whole.get("trajectory")), dicts(whole.get("history"))
     if not moves or not all("action" in move and "observation" in move for move in moves):

@@ -44,7 +44,7 @@ _MOST_DEFLATED: Final = MOST_VALUE_BYTES // 1032
 
 
 def read_vcr(document: Document) -> Sequence[Transcript] | None:
-    """See `agent_tt.interop.transcripts.formats.Format`."""
+    """Read a cassette of VCR as a run; None where the document has another format."""
     cassette = mapping(document.value)
     exchanges = next((dicts(cassette[key]) for key in _LISTS if isinstance(cassette.get(key), list)), [])
     if not exchanges or not all(
