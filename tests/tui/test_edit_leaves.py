@@ -156,7 +156,7 @@ async def test_a_single_value_has_no_parts_and_says_so(source):
         await driven.press("ctrl+l")
         assert "ONE VALUE" in driven.text
     async with opened(source, "shop", 1) as driven:
-        await driven.press("tab", "G", "e", "ctrl+l")
+        await driven.press("tab", "G", "e", "ctrl+l", "ctrl+l")
         assert "it has no parts" in driven.text
 
 

@@ -142,7 +142,7 @@ async def in_tree(pilot, path):
 async def test_an_edit_that_is_kept_marks_its_row_and_the_header_and_u_takes_it_back():
     async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
         await in_tree(pilot, ("attempts",))
-        await pilot.press("e")
+        await pilot.press("e", "ctrl+l")
         assert isinstance(pilot.app.screen, EditDialog)
         await pilot.press("0", "ctrl+s")
         screen = await settled(pilot)
@@ -159,7 +159,7 @@ async def test_an_edit_that_is_kept_marks_its_row_and_the_header_and_u_takes_it_
 async def test_text_that_is_not_json_cannot_be_kept_and_esc_drops_it():
     async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
         await in_tree(pilot, ("attempts",))
-        await pilot.press("e")
+        await pilot.press("e", "ctrl+l")
         assert any("nothing yet" in row for row in screen_text(pilot.app))
         await pilot.press("x", "ctrl+s")
         assert any("✗ not JSON: line 1, column 2" in row for row in screen_text(pilot.app))
@@ -172,7 +172,7 @@ async def test_text_that_is_not_json_cannot_be_kept_and_esc_drops_it():
 async def test_esc_asks_before_it_drops_a_long_text():
     async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
         await in_tree(pilot, ("notes",))
-        await pilot.press("e", *"abcdefghijklmnopqrstuvwxyz", "escape")
+        await pilot.press("e", "ctrl+l", *"abcdefghijklmnopqrstuvwxyz", "escape")
         assert any("not kept yet. Drop it?" in row for row in screen_text(pilot.app))
         await pilot.press("n")
         assert pilot.app.screen.query_one(EditArea).text.endswith("xyz")
@@ -185,7 +185,7 @@ async def test_esc_asks_before_it_drops_a_long_text():
 async def test_on_a_low_screen_the_value_can_still_be_edited_and_kept():
     async with debugger(refund_loop(), step=2).run_test(size=(40, 10)) as pilot:
         await in_tree(pilot, ("attempts",))
-        await pilot.press("e", "0")
+        await pilot.press("e", "ctrl+l", "0")
         rows = screen_text(pilot.app)
         assert any("20" in row for row in rows)
         assert any("still an int" in row for row in rows)

@@ -17,11 +17,11 @@ from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.dialogs.in_row import RowEdit
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
-from agent_tt_tui.widgets.dialogs.edit_form import EditArea
 from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
+from agent_tt_tui.widgets.dialogs.row_form import RowArea
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,9 +64,9 @@ async def test_a_thread_is_edited_forked_with_the_graph_that_is_asked_for_and_co
             await pilot.press("tab", "j", "j")
             await until(pilot, lambda: selected(screen) == ("topic",))
             await pilot.press("e")
-            await until(pilot, lambda: isinstance(app.screen, EditDialog))
-            app.screen.query_one(EditArea).text = "tides"
-            await pilot.press("ctrl+s")
+            await until(pilot, lambda: isinstance(app.screen, RowEdit))
+            app.screen.query_one(RowArea).text = "tides"
+            await pilot.press("enter")
             await until(pilot, lambda: app.screen is screen and screen.model.pending is not None)
 
             await pilot.press("f")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tt_tui.keymaps.compare import COMPARE, TABLE
 from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
-from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, KEYS, PICK, PROMPT, READING
+from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, EDIT_ROW, KEYS, PICK, PROMPT, READING
 from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, FIRST, RUNS
@@ -23,6 +23,7 @@ __all__ = [
     "COPY",
     "DEBUGGER",
     "EDIT",
+    "EDIT_ROW",
     "EMPTY",
     "FIND",
     "FIND_ALL",
@@ -62,6 +63,7 @@ CONTEXTS = (
     TESTS,
     STATISTICS,
     EDIT,
+    EDIT_ROW,
     ASK,
     RUNS,
     ABOUT,

@@ -58,6 +58,83 @@ EDIT = Context(
     ),
 )
 
+EDIT_ROW = Context(
+    "Edit in the row",
+    (
+        Group(
+            "Edit",
+            (
+                Command("row.keep", "keep", ("enter",), "Keep this edit", footer="keep", rank=10, priority=True),
+                Command(
+                    "row.next",
+                    "next",
+                    ("tab",),
+                    "Keep this edit, and edit the next value",
+                    footer="keep, next value",
+                    rank=20,
+                    priority=True,
+                ),
+                Command(
+                    "row.more",
+                    "cursor_up",
+                    ("up",),
+                    "Add one to a number, a day to a date; turn over a truth value; move the caret up in a text",
+                    footer="one more, less",
+                    rank=30,
+                    pair="row.less",
+                    scope="widget",
+                    fleeting=True,
+                ),
+                Command(
+                    "row.less",
+                    "cursor_down",
+                    ("down",),
+                    "Take one from a number, a day from a date; turn over a truth value; move the caret down in a text",
+                    scope="widget",
+                ),
+                Command(
+                    "row.other",
+                    "other",
+                    ("ctrl+t",),
+                    "Keep it as the type that it reads as, not as the recorded type",
+                    footer="keep as another type",
+                    rank=15,
+                    fleeting=True,
+                    priority=True,
+                ),
+                Command(
+                    "row.recorded",
+                    "recorded",
+                    ("ctrl+r",),
+                    "Reset to the recorded value",
+                    footer="as recorded",
+                    rank=40,
+                    priority=True,
+                ),
+                Command(
+                    "row.dialog",
+                    "dialog",
+                    ("ctrl+l",),
+                    "Edit it in the dialog, which shows what was recorded and what changes",
+                    footer="in the dialog",
+                    rank=60,
+                    priority=True,
+                ),
+                Command(
+                    "row.editor",
+                    "editor",
+                    ("ctrl+e",),
+                    "Edit it in $EDITOR",
+                    footer="in $EDITOR",
+                    rank=50,
+                    priority=True,
+                ),
+            ),
+        ),
+        Group("Everywhere", (replace(CANCEL, footer="drop"), HELP_WHILE_TYPING)),
+    ),
+)
+
 ASK = Context(
     "Ask",
     (

@@ -99,17 +99,19 @@ def with_old_values(state: Wire, edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 def check_type(old: Wire, new: Wire) -> str:
     """What an edit does to a value's type, for the dialog: `still a str`, `was int, now str`."""
-    before, after = _type_word(old), _type_word(new)
+    before, after = type_word(old), type_word(new)
     if before != after:
         return f"was {before}, now {after}"
-    return "still null" if before == "null" else f"still {_with_article(before)}"
+    return "still null" if before == "null" else f"still {with_article(before)}"
 
 
-def _with_article(words: str) -> str:
+def with_article(words: str) -> str:
+    """Put the article before a noun: `an int`."""
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
-def _type_word(wire: Wire) -> str:
+def type_word(wire: Wire) -> str:
+    """Name a value's type without its size: `str`."""
     words = describe(wire).split()
     return " ".join(word for word in words if not word.isdigit())
 
@@ -183,7 +185,7 @@ def _insert(state: Wire, path: Path, value: Wire, label: str) -> Wire:
         raise InvalidEdit(f"{label}: an insert needs a list position", hint="for example messages[0]")
     root, container, shape = _open(state, path[:-1], label)
     if shape != "list" or not isinstance(container, list):
-        what = _with_article(describe(get(state, to_wire_path(state, path[:-1]))))
+        what = with_article(describe(get(state, to_wire_path(state, path[:-1]))))
         raise InvalidEdit(
             f"{label}: {_name(path[:-1])} is {what}, not a list, so nothing can be inserted by position",
             hint="use set to give a key a value",
@@ -233,7 +235,7 @@ def _open(state: Wire, parent: Path, label: str) -> tuple[Wire, Container, Shape
 def _closed(value: Wire, wire_path: Path, label: str) -> InvalidEdit:
     name = _name(wire_path)
     return InvalidEdit(
-        f"{label}: {name} is {_with_article(describe(value))} with no parts that can be edited",
+        f"{label}: {name} is {with_article(describe(value))} with no parts that can be edited",
         hint=f"set {name} as a whole",
     )
 

@@ -30,7 +30,7 @@ _SHOWN: Final = ("kind", "status", "error_stacktrace", "events", "links", "polic
 
 
 def read_clearstone(document: Document) -> Sequence[Transcript] | None:
-    """Read a checkpoint of clearstone as a run, its pickled state unopened; None where the document has another format."""
+    """Read a checkpoint of clearstone as a run, its pickle unopened; None where the document has another format."""
     whole = mapping(document.value)
     about, current = mapping(whole.get("metadata")), mapping(whole.get("current_span"))
     if _STATE not in whole or not current or not text(about.get("checkpoint_id")):

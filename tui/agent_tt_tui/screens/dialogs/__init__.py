@@ -3,7 +3,7 @@
 | module | does |
 |---|---|
 | `pick`, `prompt` | ask for one of several things, or for a line |
-| `edit`, `external` | editing a value, here or in an editor outside |
+| `edit`, `in_row`, `external` | editing a value: in a dialog, in its row, in an editor outside |
 | `watches` | the list of watches |
 | `about`, `ending` | what is written down about a run; how runs ended |
 """

@@ -44,7 +44,7 @@ class Editable:
             value: The value.
             as_text: Whether a string may be edited as it is.
         """
-        plain = as_text and isinstance(value, str) and _is_plain(value)
+        plain = as_text and isinstance(value, str) and is_plain(value)
         if (len(value) if isinstance(value, str) else len(summary(value, MOST_CHARACTERS))) >= MOST_CHARACTERS:
             return cls("", plain, too_long=True)
         return cls(text_of(value, plain=plain), plain)
@@ -127,7 +127,7 @@ def _ends(text: str, more: str, *, head: bool, tail: bool) -> str:
     return f"{text[:_CONTEXT] if head else ''}{' ' if head else ''}{more} {text[-_CONTEXT:] if tail else ''}"
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Whether an editor shows all of a text and gives it back unchanged: it has no controls but line ends and tabs."""
     printed = text.replace("\n", " ").replace("\t", " ")
     return clean(printed) == printed

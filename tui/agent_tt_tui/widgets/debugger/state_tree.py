@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.geometry import Region
 from textual.message import Message
 
 from agent_tt.providers.chat import message_of
@@ -130,6 +131,19 @@ class StateTree(LineView):
             return None
         index = self._tall.row_of(self.cursor)[0]
         return self._tree.row(index) if index < len(self._tree) else None
+
+    @property
+    def value_columns(self) -> int:
+        """How wide values are drawn, which is as wide as one is edited in its row."""
+        return max(1, self.size.width - _EDGES - self._value_at)
+
+    @property
+    def value_region(self) -> Region | None:
+        """Where the value under the cursor begins on the screen, one row high; None while it is not drawn."""
+        y = self.cursor - self.scroll_offset.y
+        if self.row is None or not self.display or not 0 <= y < self.size.height:
+            return None
+        return Region(self.region.x + 1 + self._value_at, self.region.y + y, self.value_columns, 1)
 
     def _unfold_for_arrival(self) -> None:
         """Unfold what changed in a state that comes on screen, and then what there is room for."""

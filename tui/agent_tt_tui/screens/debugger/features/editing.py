@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.model import Call
+    from agent_tt_tui.screens.dialogs.in_row import Kept
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
     from agent_tt_tui.viewmodel.edits.pending import Pending
+    from agent_tt_tui.viewmodel.edits.subjects import Subject
     from agent_tt_tui.widgets.debugger.call_view import CallView
     from agent_tt_tui.widgets.debugger.inspector import Selection
 
@@ -99,6 +101,8 @@ class Editing(DebuggerFeature):
         call, selection, view = self._call() if self._edits_call else None, self._selection, self.time.view
         if view is None:
             return
+        if call is None and selection is not None and self._edit_in_row(view, selection):
+            return
         if call is not None:
             edits = self.model.pending.of_call(call.step, call.number) if self.model.pending is not None else ()
             subject = of_call(self.model.source, self.model.run.id, call, edits)
@@ -111,6 +115,52 @@ class Editing(DebuggerFeature):
         else:
             return
         self.screen.ask(EditDialog(subject), lambda edit: self.edit([edit]))
+
+    def _edit_in_row(self, view: StepView, selection: Selection) -> bool:
+        """Edit a value where it stands in the state; say whether it can be edited there."""
+        from agent_tt_tui.screens.dialogs.in_row import RowEdit
+        from agent_tt_tui.viewmodel.edits.in_row import RowField
+        from agent_tt_tui.viewmodel.edits.subjects import of_state
+
+        inspector = self.panes.inspector
+        tree = inspector.state_tree
+        if inspector.tab != "State" or tree.value_region is None:
+            return False
+        field = RowField.of(selection.value, selection.recorded, tree.value_columns)
+        if field is None:
+            return False
+        subject = of_state(view.number, selection.path, selection.value, selection.recorded)
+        self.screen.ask(RowEdit(subject, field, lambda: tree.value_region), partial(self._left_row, subject))
+        return True
+
+    def _left_row(self, subject: Subject, kept: Kept) -> None:
+        """Make the edit of a row that was left, and go where that was left for."""
+        from agent_tt_tui.screens.dialogs.edit import EditDialog
+
+        if kept.edit is not None:
+            self.edit([kept.edit])
+        if kept.then == "dialog":
+            self.screen.ask(EditDialog(subject), lambda edit: self.edit([edit]))
+        elif kept.then == "next":
+            self._edit_next_row()
+
+    def _edit_next_row(self) -> None:
+        """Edit the next value of the state that can be edited in its row."""
+        from agent_tt_tui.viewmodel.edits.in_row import RowField
+
+        view, tree = self.time.view, self.panes.inspector.state_tree
+        at = tree.cursor
+        while view is not None:
+            before = tree.cursor
+            tree.action_move(1)
+            selection = self._selection
+            if tree.cursor == before:
+                break
+            if selection is not None and RowField.of(selection.value, selection.recorded, tree.value_columns):
+                self._edit_in_row(view, selection)
+                return
+        tree.move_to(at)
+        self.screen.say("no value after this one can be edited in its row")
 
     def action_edit_state(self) -> None:
         """Edit the whole state in `$EDITOR`."""
