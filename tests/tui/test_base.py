@@ -199,7 +199,7 @@ async def test_help_lists_the_keys_of_the_screen_below_and_closes():
 async def test_the_palette_runs_a_command_of_the_screen():
     app = two_panes()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("ctrl+p", *"tenstepson")
+        await pilot.press("ctrl+p", *"ten", "space", *"steps", "space", *"on")
         await workers_ended(app)
         await pilot.press("enter")
         await pilot.pause()

@@ -8,7 +8,7 @@ import sys
 import threading
 from functools import partial
 from logging.handlers import RotatingFileHandler
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on
@@ -17,13 +17,13 @@ from textual.reactive import reactive
 
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
-from agent_tt_tui.help import CommandProvider, HelpScreen
+from agent_tt_tui.help import HelpScreen
 from agent_tt_tui.look import Look
 from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests, WatchTests
 from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
-from agent_tt_tui.theme import DARK, LIGHT
+from agent_tt_tui.theme import DARK, OURS
 from agent_tt_tui.watching import Happened, watch_tests
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ class AgentTT(App[None]):
 
     TITLE = "agent-tt"
     CSS_PATH = "styles.tcss"
-    COMMANDS: ClassVar = {CommandProvider}
-
     watched: reactive[Watched | None] = reactive(None)
     """How the tests stand that are watched; None where none are."""
 
@@ -72,8 +70,8 @@ class AgentTT(App[None]):
         self._first_screen = first_screen
         self._log_file = log_file
         self._log_handler: logging.Handler | None = None
-        self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        for theme, _ in OURS:
+            self.register_theme(theme)
         # A name that is not a theme is refused by whoever reads the configuration; here it must not be fatal.
         self.theme = self.look.theme if self.look.theme in self.available_themes else DARK.name
         self.stylesheet.set_variables(self.get_css_variables())
@@ -176,6 +174,23 @@ class AgentTT(App[None]):
     @on(Confirm)
     def _confirm(self, message: Confirm) -> None:
         self.push_screen(ConfirmDialog(message.title, message.question), message.answered)
+
+    def action_command_palette(self) -> None:
+        """Find something to do on the open screen by words."""
+        screen = self.screen
+        if isinstance(screen, CommandScreen):
+            from agent_tt_tui.screens.dialogs.palette import PaletteDialog
+
+            screen.ask(PaletteDialog(screen.offers), lambda offer: offer.run())
+
+    def action_choose_theme(self) -> None:
+        """Choose a theme, which is tried while the cursor stands on it."""
+        from agent_tt_tui.screens.dialogs.themes import theme_dialog
+
+        screen = self.screen
+        if isinstance(screen, CommandScreen):
+            words = 'until you leave; for good with theme = "{}" in the configuration'
+            screen.ask(theme_dialog(self), lambda name: screen.say(f"{name}, {words.format(name)}", 6.0))
 
     async def action_quit(self) -> None:
         """Leave the way that the open screen's own key does, so that nothing pending is lost unasked."""

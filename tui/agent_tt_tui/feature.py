@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 from textual.actions import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from textual.message import Message
 
     from agent_tt_tui.commands import Command
+    from agent_tt_tui.viewmodel.offers import Offer
 
 F = TypeVar("F", bound="Feature")
 M = TypeVar("M", bound="Message")
@@ -71,6 +72,15 @@ class Feature:
     def before_leaving(self) -> str:
         """What to ask a person who leaves the screen, as something would be lost; "" for nothing."""
         return ""
+
+    def places(self, words: str) -> Iterable[Offer]:
+        """Offer the palette places to go to, out of what is at hand: nothing is read for it.
+
+        Args:
+            words: What was typed so far, without the sign of a kind.
+        """
+        del words
+        return ()
 
     def parting_words(self, below: Sequence[Feature]) -> str:
         """What the screen below, which has other features, is to say when this one is left; "" for nothing."""

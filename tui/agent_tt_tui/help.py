@@ -1,12 +1,10 @@
-"""Help and the command palette, both made from the key table of the screen that is open."""
+"""Help, made from the key table of the screen that is open."""
 
 from __future__ import annotations
 
 import textwrap
-from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.widgets import Input
 
 from agent_tt_tui.commands import display_key
@@ -16,7 +14,6 @@ from agent_tt_tui.legend import legend
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.screen import CommandScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.strip import Strip
 
-    from agent_tt_tui.commands import Command, Context
+    from agent_tt_tui.commands import Context
     from agent_tt_tui.palette import Palette
 
 _KEYS_WIDTH = 18
@@ -137,36 +134,3 @@ class HelpScreen(Dialog[None]):
         field.value = ""
         field.display = False
         self.query_one(HelpLines).focus()
-
-
-class CommandProvider(Provider):
-    """Offers the commands of the open screen in the palette."""
-
-    async def discover(self) -> Hits:
-        """Offer everything before anything is typed."""
-        for command, label in self._commands():
-            yield DiscoveryHit(label, partial(self._run, command), help=self._keys(command))
-
-    async def search(self, query: str) -> Hits:
-        """Offer what matches."""
-        matcher = self.matcher(query)
-        for command, label in self._commands():
-            # People type the word that they see in the footer, or the id that they configure.
-            score = max(map(matcher.match, (label, command.footer, command.id)))
-            if score > 0:
-                yield Hit(score, matcher.highlight(label), partial(self._run, command), help=self._keys(command))
-
-    def _keys(self, command: Command) -> str:
-        """The keys of a command, and the id by which they are changed."""
-        look = look_of(self.screen)
-        keys = "  ".join(display_key(key, look.glyphs) for key in command.bound_keys(look.keymap))
-        return f"{keys}   {command.id}"
-
-    def _commands(self) -> list[tuple[Command, str]]:
-        if not isinstance(self.screen, CommandScreen):
-            return []
-        return [(command, command.help) for command in self.screen.CONTEXT.commands if command.id != "app.palette"]
-
-    async def _run(self, command: Command) -> None:
-        if isinstance(self.screen, CommandScreen):
-            await self.screen.action_command(command.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
@@ -12,8 +12,10 @@ from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 
+from agent_tt_tui.commands import display_key
 from agent_tt_tui.feature import hearing
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.look import look_of
 from agent_tt_tui.requests import Confirm, ShowKeys
 from agent_tt_tui.running_forks import forks_of
 
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
     from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
+    from agent_tt_tui.viewmodel.offers import Offer
+
+_RANK_WITHOUT_FOOTER = 100
+"""Where a command stands in the palette that the footer has no room for."""
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -192,6 +198,32 @@ class CommandScreen(Screen[Result]):
             return
         target = self.focused if command.scope == "widget" and self.focused is not None else self
         await self.app.run_action(command.action, target)
+
+    def offers(self, typed: str) -> Sequence[Offer]:
+        """List what the palette offers on this screen: its commands, and places that its features know.
+
+        Args:
+            typed: What was typed, with the sign of a kind or without.
+        """
+        from agent_tt_tui.keymaps.found_by import FOUND_BY
+        from agent_tt_tui.viewmodel.offers import Offer, without_sign
+
+        look = look_of(self)
+        ranks = {command.pair: command.rank for command in self.CONTEXT.commands if command.pair}
+        offers: list[Offer] = []
+        for command in self.CONTEXT.commands:
+            if command.id == "app.palette":
+                continue
+            label, _, detail = command.help.partition("; ")
+            by = FOUND_BY[command.id]
+            keys = "  ".join(display_key(key, look.glyphs) for key in command.bound_keys(look.keymap)[:2])
+            words = f"{by.words} {command.footer} {command.id}".casefold()
+            blocked = self.blocked(command.id) or ""
+            run = partial(self.call_later, self.action_command, command.id)
+            rank = command.rank if command.footer else ranks.get(command.id, _RANK_WITHOUT_FOOTER)
+            offers.append(Offer(by.about, label, run, ">", words, keys, detail, blocked, rank))
+        words = without_sign(typed)[1]
+        return [*offers, *(place for feature in self.features for place in feature.places(words))]
 
     def action_help(self) -> None:
         """Show the keys of this screen."""

@@ -12,7 +12,7 @@ from textual.theme import BUILTIN_THEMES
 from agent_tt.errors import UsageError
 from agent_tt_tui.keymaps import CONTEXTS, LIST, TIMELINE, TREE
 from agent_tt_tui.look import Look
-from agent_tt_tui.theme import DARK, LIGHT
+from agent_tt_tui.theme import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,7 +37,7 @@ def chosen_look(settings: Config) -> Look:
         UsageError: there is no such theme, command or key, or two commands of one screen have the same key.
     """
     theme = settings.theme or "auto"
-    themes = {"auto", DARK.name, LIGHT.name, *BUILTIN_THEMES}
+    themes = {"auto", *(each.name for each, _ in OURS), *BUILTIN_THEMES}
     if theme not in themes:
         raise UsageError(f"there is no theme {theme!r}", hint=_near(theme, themes))
     _check_keys(settings.keys)

@@ -1,8 +1,8 @@
-"""The two themes of the app, and which theme a terminal starts with."""
+"""The themes of the app, and which theme a terminal starts with."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.theme import Theme
 
@@ -38,6 +38,45 @@ LIGHT = Theme(
     panel="#e9ecf1",
     dark=False,
 )
+
+CONTRAST = Theme(
+    name="tt-contrast",
+    primary="#6cb8ff",
+    secondary="#b8cbe6",
+    warning="#ffd24d",
+    error="#ff8a94",
+    success="#6bf29a",
+    accent="#f0a8ff",
+    foreground="#ffffff",
+    background="#000000",
+    surface="#000000",
+    panel="#16202e",
+    dark=True,
+)
+
+COLOUR_BLIND = Theme(
+    name="tt-colour-blind",
+    primary="#56b4e9",
+    secondary="#9fb4c7",
+    warning="#f0e442",
+    error="#f0803c",
+    success="#2fb594",
+    accent="#d88fb8",
+    foreground="#c8d0da",
+    background="#0e1116",
+    surface="#13171e",
+    panel="#1b212b",
+    dark=True,
+)
+"""Its colours can be told apart without red or without green; they come from the palette of Okabe and Ito (2008)."""
+
+OURS: Final = (
+    (DARK, "dark"),
+    (LIGHT, "light"),
+    (CONTRAST, "the most contrast, on black"),
+    (COLOUR_BLIND, "told apart without red or green"),
+)
+"""Our themes, each with what it is for."""
 
 MANY_COLOURS = ("256", "direct", "kitty", "alacritty", "ghostty", "wezterm", "foot", "iterm")
 """Parts of `TERM` that name a terminal with more than 16 colours."""

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from agent_tt_tui.keymaps.compare import COMPARE, TABLE
 from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
-from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, EDIT_ROW, KEYS, PICK, PROMPT, READING
+from agent_tt_tui.keymaps.dialogs import (
+    ASK,
+    ASK_TYPING,
+    CONFIRM,
+    COPY,
+    EDIT,
+    EDIT_ROW,
+    KEYS,
+    PALETTE_LIST,
+    PICK,
+    PROMPT,
+    READING,
+)
 from agent_tt_tui.keymaps.golden import KEEP, TESTS
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, FIRST, RUNS
@@ -32,6 +44,7 @@ __all__ = [
     "KEEP",
     "KEYS",
     "LIST",
+    "PALETTE_LIST",
     "PICK",
     "PROMPT",
     "READING",
@@ -74,6 +87,7 @@ CONTEXTS = (
     FIND,
     WATCHES,
     FIND_ALL,
+    PALETTE_LIST,
     PICK,
     COPY,
     CONFIRM,

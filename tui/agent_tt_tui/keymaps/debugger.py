@@ -21,6 +21,7 @@ from agent_tt_tui.keymaps.shared import (
     PALETTE,
     RUN_AGAIN,
     SUSPEND,
+    THEME,
     TIMELINE,
 )
 from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
@@ -250,7 +251,7 @@ BLAME = Context(
                 replace(ESCAPE, help="Go back to the step where you asked", footer="back", pinned=True),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, SUSPEND)),
+        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND)),
     ),
 )
 """The list of a value's way back, beside the other keys of the debugger."""
@@ -347,7 +348,7 @@ FIND = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP_WHILE_TYPING, PALETTE, SUSPEND)),
+        Group("Everywhere", (HELP_WHILE_TYPING, PALETTE, THEME, SUSPEND)),
     ),
 )
 """The line that a search is typed into, in the debugger."""

@@ -226,6 +226,34 @@ PROMPT = Context(
 )
 """A dialog that asks for one line of text."""
 
+PALETTE_LIST = Context(
+    "Palette",
+    (
+        Group(
+            "Palette",
+            (
+                Command("palette.do", "accept", ("enter",), "Do what is chosen", footer="do it", rank=10),
+                Command(
+                    "palette.up", "move(-1)", ("up",), "Go one row up", footer="choose", rank=20, pair="palette.down"
+                ),
+                Command("palette.down", "move(1)", ("down",), "Go one row down"),
+                Command("palette.page_up", "page(-1)", ("pageup",), "Go one screen up"),
+                Command("palette.page_down", "page(1)", ("pagedown",), "Go one screen down"),
+                Command(
+                    "palette.group",
+                    "group",
+                    ("tab",),
+                    "Go to the next group",
+                    footer="next group",
+                    rank=30,
+                    priority=True,
+                ),
+            ),
+        ),
+        Group("Everywhere", (replace(CANCEL, help="Close", footer="close"), HELP_WHILE_TYPING)),
+    ),
+)
+
 PICK = Context(
     "Choose",
     (

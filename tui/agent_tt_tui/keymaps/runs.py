@@ -20,6 +20,7 @@ from agent_tt_tui.keymaps.shared import (
     RUN_AGAIN,
     STOP,
     SUSPEND,
+    THEME,
 )
 from agent_tt_tui.keymaps.statistics import STATISTICS_OPEN
 
@@ -105,7 +106,7 @@ RUNS = Context(
                 ABOUT_RUN,
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, SUSPEND, ESCAPE, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, ESCAPE, QUIT)),
     ),
 )
 
@@ -181,7 +182,7 @@ FIRST = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, SUSPEND, ESCAPE, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, ESCAPE, QUIT)),
     ),
 )
 """What there is to look at on this machine."""
@@ -197,6 +198,6 @@ EMPTY = Context(
                 Command("empty.open", "open_file", ("o",), "Open a store by its path", footer="open file", rank=30),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, SUSPEND, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, QUIT)),
     ),
 )

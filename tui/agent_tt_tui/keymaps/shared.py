@@ -10,7 +10,9 @@ HELP = Command("app.help", "help", ("?", "f1"), "Show the keys of this screen", 
 
 HELP_WHILE_TYPING = replace(HELP, keys=("f1",))
 
-PALETTE = Command("app.palette", "app.command_palette", ("ctrl+p",), "Find a command by its name")
+PALETTE = Command("app.palette", "app.command_palette", ("ctrl+p",), "Find a command, a step or a value by words")
+
+THEME = Command("app.theme", "app.choose_theme", ("f4",), "Choose a theme; each is tried as the cursor comes to it")
 
 SUSPEND = Command(
     "app.suspend", "app.suspend_process", ("ctrl+z",), "Suspend the app; `fg` in the shell brings it back"
@@ -28,7 +30,7 @@ QUIT = replace(BACK, help="Quit", footer="quit", rank=80)
 
 CANCEL = Command("app.escape", "escape", ("escape",), "Close without doing anything", footer="cancel", pinned=True)
 
-EVERYWHERE = Group("Everywhere", (HELP, PALETTE, SUSPEND, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK))
+EVERYWHERE = Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK))
 
 MOVES = (
     Command("list.down", "move(1)", ("j", "down"), "Go one row down", scope="widget"),

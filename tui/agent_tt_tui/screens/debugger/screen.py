@@ -21,6 +21,7 @@ from agent_tt_tui.screens.debugger.features.marks import Marks
 from agent_tt_tui.screens.debugger.features.oddities import Oddities
 from agent_tt_tui.screens.debugger.features.pdb import Pdb
 from agent_tt_tui.screens.debugger.features.pending_writes import PendingWrites
+from agent_tt_tui.screens.debugger.features.places import Places
 from agent_tt_tui.screens.debugger.features.playing import Playing
 from agent_tt_tui.screens.debugger.features.related import Related
 from agent_tt_tui.screens.debugger.features.watches import Watches
@@ -110,6 +111,7 @@ class DebuggerScreen(CommandScreen[None]):
             self.editing,
             Forking(self.time, self.editing),
             Related(self.time),
+            Places(self.time),
             Exporting(self.time),
             Pdb(self.time, self.run_again),
             self.run_again,

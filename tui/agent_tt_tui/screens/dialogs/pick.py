@@ -14,7 +14,7 @@ from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean, width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.strip import Strip
@@ -59,21 +59,49 @@ class PickDialog(Dialog[str]):
     CONTEXT = PICK
     HELP = "A list of choices: enter takes one, esc leaves everything as it is."
 
-    def __init__(self, title: str, choices: Sequence[Choice], *, detail: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        detail: str = "",
+        current: str = "",
+        trying: Callable[[str], object] | None = None,
+    ) -> None:
         """Ask for one of several.
 
         Args:
             title: A word or two, shown in capitals.
             choices: What there is to choose, the likeliest first.
             detail: Muted, after the title.
+            current: The id of the one to begin at; the first where there is no such.
+            trying: Called with the id of each that the cursor comes to, and where none is chosen with `current` again.
         """
         super().__init__()
+        self._current, self._trying = current, trying
         self._title, self._choices, self._detail = title, choices, detail
 
     def compose_content(self) -> ComposeResult:
         """Yield the title and the choices."""
         yield DialogTitle(self._title, detail=self._detail, hint=fmt.count(len(self._choices)))
         yield ChoiceList(self._choices)
+
+    def on_mount(self) -> None:
+        """Begin at the one that is in use."""
+        ids = [choice.id for choice in self._choices]
+        if self._current in ids:
+            self.query_one(ChoiceList).move_to(ids.index(self._current))
+
+    def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
+        """Try the choice under the cursor."""
+        if self._trying is not None:
+            self._trying(self._choices[message.index].id)
+
+    def action_escape(self) -> None:
+        """Close without a choice, as it was before something was tried."""
+        if self._trying is not None:
+            self._trying(self._current)
+        super().action_escape()
 
     def on_line_view_chosen(self, message: LineView.Chosen) -> None:
         """Take the choice under the cursor."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from textual.widgets import Input
 
@@ -11,6 +13,8 @@ from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.screens.runs.listing import SEARCH_ALL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
@@ -18,6 +22,10 @@ if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.screen import DebuggerScreen
     from agent_tt_tui.screens.running.replay import Replayed
     from agent_tt_tui.screens.runs.listing import Listing
+    from agent_tt_tui.viewmodel.offers import Offer
+
+_MOST_OFFERED: Final = 5
+"""Runs that the palette offers at once."""
 
 
 class Opening(Feature):
@@ -40,6 +48,15 @@ class Opening(Feature):
         if command_id == "runs.add" and self._listing.source.read_only:
             return "this file is only read; start agent-tt without --store to add runs"
         return None
+
+    def places(self, words: str) -> Iterable[Offer]:
+        """Offer the palette runs whose name holds what was typed."""
+        from agent_tt_tui.viewmodel.offers import Offer
+
+        wanted = words.casefold()
+        named = (run for run in self._listing.runs or () if wanted and wanted in run.name.casefold())
+        for run in islice(named, _MOST_OFFERED):
+            yield Offer("place", run.name, partial(self.open, run), "#", wanted, detail=run.status)
 
     def open(self, run: Run, step: int | None = None) -> None:
         """Open a run in the debugger, at a step."""
