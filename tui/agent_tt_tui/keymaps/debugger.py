@@ -111,7 +111,7 @@ TIME = Group(
             fleeting=True,
         ),
         Command("time.edge_next", "edge(1)", (")",), "Go on to where the expression begins or stops holding"),
-        Command("time.go_to", "go_to", (":",), "Go to a step by its number"),
+        Command("time.go_to", "go_to", (":",), "Go to a step: a number, +3, @1m30s, a name, errors, calls NAME"),
         Command("time.mark", "mark", ("m",), "Mark this step with the next free letter; again: remove the mark"),
         Command("time.go_to_mark", "go_to_mark", ("'", "M"), "Go to a marked step"),
     ),

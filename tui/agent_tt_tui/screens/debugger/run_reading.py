@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -33,6 +34,8 @@ _log = logging.getLogger(__name__)
 
 _AHEAD = 64
 _PAGES_BETWEEN_NEWS = 8
+_LOOKED_AT = 1000
+"""Steps that are read at once while one of them is looked for."""
 
 
 @dataclass
@@ -168,6 +171,10 @@ class RunReading:
         """Find the step that a text names: a number, `~1`, `@error`, or the next of that name after a step."""
         self._start(lambda: self._find_step(text, number), "goto", exclusive=True)
 
+    def find_time(self, us: int) -> None:
+        """Find the step that ran so many microseconds after the run began; then `Arrived` is posted."""
+        self._start(lambda: self._find_time(us), "goto", exclusive=True)
+
     def find_state(self, text: str, number: int) -> None:
         """Find the state that a text names, to compare a step with it."""
         self._start(lambda: self._find_state(text, number), "goto", exclusive=True)
@@ -283,11 +290,26 @@ class RunReading:
             why = error.message if text.startswith(("~", "@")) or text.isdigit() else f"no step is called {text}"
             self._post(Arrived(named, why))
 
+    def _find_time(self, us: int) -> None:
+        from agent_tt_tui.viewmodel.debugger.step_words import step_at
+
+        model = self._model
+        pages = (
+            model.source.steps(model.run.id, start, start + _LOOKED_AT)
+            for start in range(1, model.last + 1, _LOOKED_AT)
+        )
+        try:
+            found = step_at(model.run, chain.from_iterable(pages), us)
+        except AgentTTError as error:
+            self._post(Arrived(None, error.message))
+        else:
+            self._post(Arrived(found, "no step had begun by then, as far as times were recorded"))
+
     def _step_named(self, text: str, number: int) -> int | None:
         """The next step after one whose name holds a text, going round at the end."""
         wanted, earlier = text.casefold(), None
-        for start in range(1, self._model.last + 1, 1000):
-            for step in self._model.source.steps(self._model.run.id, start, start + 1000):
+        for start in range(1, self._model.last + 1, _LOOKED_AT):
+            for step in self._model.source.steps(self._model.run.id, start, start + _LOOKED_AT):
                 if wanted not in step.name.casefold():
                     continue
                 if step.number > number:

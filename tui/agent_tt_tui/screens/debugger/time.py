@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.message import Message
 
+from agent_tt.errors import UsageError
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.lookout import ENDED_SECONDS, Lookout
 from agent_tt_tui.screens.debugger import run_reading as reading
@@ -34,6 +37,13 @@ _PATIENCE_SECONDS = 0.1
 
 _FIRST_FRAME_SECONDS = 0.25
 """How long the first frame waits for its step; after it empty panes are shown, and what is said of a slow step."""
+
+
+@dataclass
+class AskWhere(Message):
+    """The steps are to be found at which a question holds."""
+
+    question: str
 
 
 class Time(Feature):
@@ -297,17 +307,40 @@ class Time(Feature):
     def action_go_to(self) -> None:
         """Ask for a step and go there."""
         from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+        from agent_tt_tui.viewmodel.debugger.step_words import EXAMPLES
 
         dialog = PromptDialog(
-            "Go to",
-            detail=f"0 to {self.model.last}, ~1 from the end, @error, or a name",
-            check=lambda text: None if text else "type a step",
+            "Go to", detail=f"a step, 0 to {self.model.last}", placeholder=EXAMPLES, check=self._why_not
         )
         self.screen.ask(dialog, self.find)
 
+    def _why_not(self, text: str) -> str | None:
+        from agent_tt_tui.viewmodel.debugger.step_words import read_words
+
+        if not text:
+            return "type a step"
+        try:
+            words = read_words(text)
+        except UsageError as error:
+            return error.message
+        target = self.number + words.number
+        if words.kind == "count" and not 0 <= target <= self.model.last:
+            return f"there is no step {target}: they go from 0 to {self.model.last}"
+        return None
+
     def find(self, text: str) -> None:
-        """Go to the step that a text names; see `RunReading.find_step`."""
-        self.reading.find_step(text, self.number)
+        """Go to the step that a text names; a question is handed to whoever asks it."""
+        from agent_tt_tui.viewmodel.debugger.step_words import read_words
+
+        words = read_words(text)
+        if words.kind == "count":
+            self.go(self.number + words.number)
+        elif words.kind == "question":
+            self.screen.post_message(AskWhere(words.text))
+        elif words.kind == "time":
+            self.reading.find_time(words.us)
+        else:
+            self.reading.find_step(words.text, self.number)
 
     def go_or_say(self, number: int | None, why: str) -> None:
         """Go to a step, or say why there is none."""

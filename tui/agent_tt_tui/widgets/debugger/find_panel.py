@@ -205,6 +205,12 @@ class FindPanel(Vertical):
         line.focus()
         line.action_select_all()
 
+    def type(self, text: str) -> None:
+        """Search for a text as if it had been typed."""
+        line = self.query_one(FindInput)
+        line.value = text
+        line.cursor_position = len(text)
+
     def begin(self, *, searching: bool) -> None:
         """Take note that a new search begins: hits stay, muted, until the first new ones are there."""
         count = self._count

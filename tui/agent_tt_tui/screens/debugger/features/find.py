@@ -12,6 +12,7 @@ from agent_tt_tui.keymaps import DEBUGGER, FIND
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import StepsFound
+from agent_tt_tui.screens.debugger.time import AskWhere
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
 from agent_tt_tui.viewmodel.past.blame import Place
 from agent_tt_tui.viewmodel.past.finding import StepHit, edge_of
@@ -83,6 +84,12 @@ class Find(DebuggerFeature):
         self.screen.query_one(FooterRow).show_context(FIND)
         self._show_hits(self._panel.hits.found.steps)
         self._searching.fill()
+
+    @hears(AskWhere)
+    def _on_ask_where(self, message: AskWhere) -> None:
+        """Ask a question as if it had been typed."""
+        self.action_find()
+        self._panel.type(f"?{message.question}")
 
     def action_find_next(self, direction: int) -> None:
         """Go to the next or previous step with a hit."""
