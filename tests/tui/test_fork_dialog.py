@@ -2,7 +2,7 @@
 
 import pytest
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt.model import Edit
 from agent_tt_tui.app import AgentTT
@@ -27,6 +27,7 @@ class Opened:
         self.app.push_screen(self._dialog, self.results.append)
         await until(pilot, lambda: self._dialog.is_mounted and self._is_planned())
         await until(pilot, lambda: self._said() in self.text)
+        await workers_ended(self.app)  # the rows are shared out once more when the plan has been drawn
         return self._dialog
 
     def _is_planned(self) -> bool:

@@ -116,6 +116,7 @@ TYPED = {
     "compare.difference_next": "difference next change",
     "compare.swap": "swap sides exchange",
     "compare.only": "differs hide only",
+    "command.copy": "copy command shell",
     "table.open": "open run debugger",
     "table.sort": "sort column order",
     "sweep.previous": "sample previous repeat",

@@ -405,8 +405,8 @@ def test_pending_edits_of_every_kind_hold_for_all_runs():
     assert [(axis.kind, axis.place, axis.values) for axis in definition.axes] == [
         ("set", "city", ("Oslo",)),
         ("set", "budget", (2,)),
-        ("mute", "", (1,)),
-        ("mute", "", (2,)),
+        ("mute", "", ("1",)),
+        ("mute", "", ("2",)),
         ("model", "", ("m-1",)),
         ("result", "2.1.price", (3,)),
         ("set", "temperature", (0, 1)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
 from agent_tt_tui.keymaps.golden import GOLDEN
-from agent_tt_tui.keymaps.shared import ANSWER, CHOOSE, ENDING, ESCAPE, EVERYWHERE, LIVE, MOVES, STOP
+from agent_tt_tui.keymaps.shared import ANSWER, CHOOSE, COPY_COMMAND, ENDING, ESCAPE, EVERYWHERE, LIVE, MOVES, STOP
 
 COMPARE = Context(
     "Compare",
@@ -46,6 +46,7 @@ COMPARE = Context(
                 replace(CHOOSE, help="Open the run at this step", footer="open here", rank=30),
                 replace(GOLDEN[0], help="Keep the second run as a test (a golden)", rank=60),
                 replace(GOLDEN[1], rank=70),
+                replace(COPY_COMMAND, rank=80),
             ),
         ),
         Group("Rows", MOVES),

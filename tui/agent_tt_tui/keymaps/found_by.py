@@ -122,6 +122,7 @@ FOUND_BY: Final[dict[str, Found]] = {
     "compare.difference_next": Found("go", "next difference change diverged"),
     "compare.swap": Found("screen", "swap sides exchange left right"),
     "compare.only": Found("screen", "only differences hide same filter changes"),
+    "command.copy": Found("run", "copy command clipboard shell terminal script cli"),
     "table.open": Found("run", "open run debugger enter"),
     "table.sort": Found("screen", "sort order column"),
     "sweep.previous": Found("go", "previous sample repeat"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, HELP, MOVES, NEXT_PANE, PREVIOUS_PANE
+from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, COPY_COMMAND, HELP, MOVES, NEXT_PANE, PREVIOUS_PANE
 
 FORK = Context(
     "Fork",
@@ -72,6 +72,7 @@ FORK = Context(
                 ),
                 Command("fork.name", "name", ("n",), "Name the new run", footer="name", rank=50),
                 Command("fork.run", "run", ("F",), "Run the fork", footer="run", rank=10),
+                COPY_COMMAND,
             ),
         ),
         Group("Everywhere", (HELP, CANCEL)),
@@ -112,6 +113,7 @@ REPLAY = Context(
                     footer="moved code",
                     rank=40,
                 ),
+                COPY_COMMAND,
             ),
         ),
         Group(

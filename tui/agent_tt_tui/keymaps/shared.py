@@ -94,6 +94,11 @@ RUN_AGAIN = (
 """Running a recorded agent again, from wherever a run is at hand."""
 
 
+COPY_COMMAND = Command(
+    "command.copy", "copy_command", ("y",), "Copy the command that does the same", footer="as command", rank=70
+)
+"""Of every dialog and screen that does what a command does, too."""
+
 LIST = Context("Lists", (Group("Rows", (*MOVES, CHOOSE)),))
 """The keys of every list."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, EVERYWHERE, HELP, MOVES
+from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, COPY_COMMAND, EVERYWHERE, HELP, MOVES
 
 SWEEP_OPEN = Command(
     "sweep.open",
@@ -107,6 +107,7 @@ SWEEP_FORM = Context(
                     rank=40,
                 ),
                 Command("sweep.run", "run", ("F",), "Start the sweep, for real", footer="run", rank=10),
+                COPY_COMMAND,
             ),
         ),
         Group("Everywhere", (HELP, CANCEL)),

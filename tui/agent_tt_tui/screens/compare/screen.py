@@ -20,6 +20,7 @@ from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
+from agent_tt_tui.screens.running.copied import copy_command
 from agent_tt_tui.screens.running.run_control import RunControl
 from agent_tt_tui.viewmodel.runs.comparison import CompareView, read_comparison
 from agent_tt_tui.widgets.runs.compare_frame import CompareHeader, PairStrip, SideTitles
@@ -311,6 +312,13 @@ class CompareScreen(CommandScreen[None]):
         self._follow(on=False)
         if not self.query_one(CompareSteps).next_difference(direction):
             self.say("no further difference" if direction > 0 else "no difference before this one")
+
+    def action_copy_command(self) -> None:
+        """Copy the command that compares the two."""
+        from agent_tt_tui.viewmodel.running.as_command import compare_command
+
+        (source_a, run_a), (source_b, run_b) = self._sides
+        copy_command(self, lambda: compare_command(source_a, run_a, source_b, run_b))
 
     def action_swap(self) -> None:
         """Swap A and B."""

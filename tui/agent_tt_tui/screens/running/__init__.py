@@ -6,5 +6,6 @@
 | `run_again`, `replayed` | replaying and resuming the run at hand; what a replay found |
 | `fork`, `replay`, `resume` | dialogs that say all that happens before it does |
 | `attempt` | what these have in common: plan, progress and trouble; how their rows are shared |
+| `copied` | copying the command that does the same |
 | `trust` | asking before code is run that is named by a store from elsewhere |
 """

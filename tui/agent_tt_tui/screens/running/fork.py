@@ -23,6 +23,7 @@ from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import DialogRows
+from agent_tt_tui.screens.running.copied import copy_command
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
@@ -371,6 +372,12 @@ class ForkDialog(Dialog[RunHandle]):
     def _ask_for_agent(self, detail: str) -> None:
         value = self.setup.agent or self._run.code.entry or ""
         self.ask(PromptDialog("Run what", detail=detail, value=value), self._picked)
+
+    def action_copy_command(self) -> None:
+        """Copy the command that makes this fork."""
+        from agent_tt_tui.viewmodel.running.as_command import fork_command
+
+        copy_command(self, partial(fork_command, self._source, self._run, self.setup))
 
     def action_run(self) -> None:
         """Start the fork."""

@@ -16,6 +16,7 @@ from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import REPLAY
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt, DialogRows
+from agent_tt_tui.screens.running.copied import copy_command
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.replay_form import (
     FACT_ROWS,
@@ -156,6 +157,13 @@ class ReplayDialog(Dialog[Replayed]):
         """Choose the other mode."""
         self._observe = not self._observe
         self.query_one(ReplayFacts).observe = self._observe
+
+    def action_copy_command(self) -> None:
+        """Copy the command that replays so."""
+        from agent_tt_tui.viewmodel.running.as_command import replay_command
+
+        chosen = partial(replay_command, observe=self._observe, agent=self._agent, arguments=self._arguments)
+        copy_command(self, lambda: chosen(self.source, self.run))
 
     def action_arguments(self) -> None:
         """Ask for the agent's arguments."""

@@ -13,6 +13,7 @@ from agent_tt.sweeping.plan import SweepPlan, plan_sweep
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import SWEEP_FORM
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+from agent_tt_tui.screens.running.copied import copy_command
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.viewmodel.runs.sweep_form import FormRow, SweepDraft, check_line
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
@@ -138,6 +139,12 @@ class SweepDialog(Dialog[str]):
     def _said(self, row: FormRow, text: str) -> None:
         self._draft = self._draft.said(row, text)
         self._changed()
+
+    def action_copy_command(self) -> None:
+        """Copy the command that makes this sweep."""
+        from agent_tt_tui.viewmodel.running.as_command import sweep_command
+
+        copy_command(self, lambda: sweep_command(self._source, self._run, self._draft))
 
     def action_run(self) -> None:
         """Write the sweep; whoever opened this starts it. Very many runs are asked about first."""

@@ -146,7 +146,7 @@ def axis_of_edit(edit: Edit) -> Axis:
         case "state":
             return Axis(edit.op, edit.path, (edit.to,) if edit.op == "move" else (edit.value,))
         case "step":
-            return Axis("mute", "", (edit.step,))
+            return Axis("mute", "", (str(edit.step),))
         case "result" | "error" | "answer":
             place = f"{edit.step}" if edit.call is None else f"{edit.step}.{edit.call}"
             inside = edit.path if edit.path.startswith("[") or not edit.path else f".{edit.path}"
