@@ -59,10 +59,12 @@ class Starter:
     Attributes:
         leave: what is allowed.
         started: how many were started.
+        known: the ids of the runs that were started, those that have ended too.
     """
 
     leave: Leave
     started: int = 0
+    known: set[str] = field(default_factory=set)
     _counting: threading.Lock = field(default_factory=threading.Lock)
     _places: int = 0
     _handles: list[RunHandle] = field(default_factory=list)
@@ -151,6 +153,7 @@ class Starter:
         """Know an agent that was started, inside its turn."""
         with self._counting:
             self._handles.append(handle)
+            self.known.add(handle.run_id)
 
     def running(self) -> list[RunHandle]:
         """The agents that still run."""

@@ -11,4 +11,7 @@
 | `ids`, `models` | how things are named; what answers hold, for the description of the interface |
 | `runs` | runs, steps, calls, states |
 | `asking` | what differs, who wrote it, where it stands, when it holds; goldens, statistics |
+| `traces` | checkpoints by the paths of AgentTrace: list, name, give, drop |
+| `forks` | forks, replays from checkpoints, offline replays, and what they ask about |
+| `events` | what happens, as it happens: server-sent events |
 """

@@ -6,7 +6,7 @@ import json
 import math
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +22,7 @@ from agent_tt.serving.rest.failures import NotAllowed, TooLong, failure
 from agent_tt.sources import marks_of, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -130,6 +130,12 @@ class Desk:
             StoreNotFound, StoreUnreadable: it is not there, or cannot be read.
         """
         open_source(self.store, read_only=True).close()
+
+    @contextmanager
+    def opened(self) -> Iterator[Asked]:
+        """Open the store to read something in this thread."""
+        with closing(open_source(self.store, read_only=True)) as opened:
+            yield Asked(self, opened, self.stopping.is_set)
 
     async def ask(
         self, request: Request, work: Callable[[Asked], object], *, writes: bool = False, status: int = 200

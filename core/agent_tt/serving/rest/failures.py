@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["NotAllowed", "TooLong", "failure", "failure_body", "flaws_of", "status_of"]
+__all__ = ["NotAllowed", "TooLong", "TooMany", "failure", "failure_body", "flaws_of", "status_of"]
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST: Final = 2_000
@@ -44,11 +44,18 @@ class TooLong(AgentTTError):
     kind = "too_long"
 
 
+class TooMany(AgentTTError):
+    """As many do it already as may."""
+
+    kind = "too_many"
+
+
 _STATUSES: Final[tuple[tuple[type[AgentTTError], int], ...]] = (
     (NotAllowed, 403),
     (ReadOnlySource, 403),
     (Untrusted, 403),
     (TooLong, 504),
+    (TooMany, 503),
     (NotFound, 404),
     (QuestionClosed, 409),
     (Refused, 409),
