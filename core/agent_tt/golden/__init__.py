@@ -9,6 +9,7 @@
 | `kinds` | all kinds by name |
 | `proposing` | rules that a run suggests, each tried on other runs |
 | `golden_file`, `header` | the text file of a golden; its first line |
+| `listing` | goldens as JSON |
 | `toml_text` | values as TOML |
 | `recording_file` | the recording beside it, with its digest |
 | `saving` | keeping a run as a golden |

@@ -1,7 +1,7 @@
 """A debugger for coding agents: tools that answer from recorded runs, in JSON, short and with references.
 
-It knows no terminal and no protocol but in `server`, and starts no process but in `running`, which is imported only
-with leave.
+`rest` is a server for teams beside it. The debugger knows no terminal and no protocol but in `server`, and starts no
+process but in `running`, which is imported only with leave.
 
 | module | does |
 |---|---|
@@ -12,8 +12,11 @@ with leave.
 | `asking` | tools that ask: blame, find, where, diff, compare |
 | `contexts` | the tool that shows what a model was sent, and where that came from |
 | `running` | tools that run agents: replay and fork |
+| `starting` | the leave to start agents, forks planned under it, and those that run |
 | `references` | `RUN@STEP#CALL`: written, and found again |
 | `pages`, `values` | budgets and cursors; one value page by page |
 | `fitting`, `text` | cutting a value so that it fits; answers as text that is data and nothing else |
 | `server` | the Model Context Protocol, by its own SDK |
+| `listening` | what every server does at its door: where it listens, its hosts, its token |
+| `rest` | the same runs for teams, as `agent-tt serve` gives them over HTTP |
 """

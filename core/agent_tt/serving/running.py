@@ -6,20 +6,13 @@ client can take away from that and never add to it. A fork says first what would
 
 from __future__ import annotations
 
-import threading
 import time
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
 from agent_tt.forking.editing.forms import EDIT_FORMS, read_edit
-from agent_tt.forking.plan import plan_fork
-from agent_tt.forking.policy.policies import Rule, configured_policy, is_pattern
-from agent_tt.forking.request import ForkRequest
-from agent_tt.forking.terms import Terms
-from agent_tt.intercepting.limits import Limits
 from agent_tt.providers.loose import items, mapping
 from agent_tt.redaction.texts import redact_text
 from agent_tt.redaction.values import redact
@@ -29,6 +22,7 @@ from agent_tt.serving.asking import parted_at
 from agent_tt.serving.overviews import effect_record, outcome
 from agent_tt.serving.pages import Item, page, record
 from agent_tt.serving.references import reference
+from agent_tt.serving.starting import Leave, Starter
 from agent_tt.serving.text import written
 from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
 from agent_tt.shapes.answers import fork_answer
@@ -37,8 +31,6 @@ from agent_tt.sources import open_source
 from agent_tt.store.file.provenance import check_made_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Edit
@@ -51,43 +43,11 @@ __all__ = ["Leave", "Runner"]
 
 _POLL_SECONDS: Final = 0.1
 _LONGEST_WAIT: Final = 600
-_MOST_EDITS: Final = 50
 _NOBODY: Final = "nobody can be asked through this server; whoever started it may allow the tool with --allow"
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """What the person who started the server allows.
-
-    Attributes:
-        allow: tools that may write, in every fork.
-        seconds: how long one agent may run.
-        runs: how many agents may be started, replays and forks together, until the server ends.
-        max_tokens: after how many tokens a fork is stopped; None for no limit.
-        max_cost: after how many US dollars.
-    """
-
-    allow: tuple[str, ...] = ()
-    seconds: float = 120.0
-    runs: int = 20
-    max_tokens: int | None = None
-    max_cost: float | None = None
-
-
-@dataclass
-class Runner:
-    """Runs agents under a leave, one at a time, and keeps those that still run when an answer was given.
-
-    Attributes:
-        leave: what is allowed.
-        started: how many were started.
-    """
-
-    leave: Leave
-    started: int = 0
-    _counting: threading.Lock = field(default_factory=threading.Lock)
-    _place: threading.Lock = field(default_factory=threading.Lock)
-    _handles: list[RunHandle] = field(default_factory=list)
+class Runner(Starter):
+    """Runs agents under a leave, one at a time, and keeps those that still run when an answer was given."""
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools."""
@@ -152,11 +112,6 @@ class Runner:
             ),
         )
 
-    def stop(self) -> None:
-        """Stop every agent that still runs."""
-        for handle in self._handles:
-            handle.stop()
-
     # ---------------------------------------------------------------- forks
 
     def _fork(self, asked: Asked) -> Shape:
@@ -164,30 +119,23 @@ class Runner:
 
         run, step = find_place(asked.source, asked.text("at"), None, option="at")
         edits = tuple(map(_edit, asked.texts("edits")))
-        if len(edits) > _MOST_EDITS:
-            raise UsageError(f"{len(edits)} edits are too many", hint=f"At most {_MOST_EDITS} are taken.")
-        leave = self.leave
-        limits = Limits(seconds=self._seconds(asked), tokens=leave.max_tokens, cost_usd=leave.max_cost)
-        denied = asked.texts("deny")
-        if any(is_pattern(name) or name.startswith("*") for name in denied):
-            raise UsageError("a pattern cannot be denied here", hint="Name the tools: the dry run lists them.")
-        rules = [(name, Rule("live")) for name in leave.allow] + [(name, Rule("deny")) for name in denied]
-        request = ForkRequest(
-            step=step,
-            edits=edits,
-            policy=configured_policy().with_all(rules),
+        plan = self.plan(
+            asked.source,
+            run,
+            step,
+            edits,
+            seconds=asked.number("seconds"),
+            deny=asked.texts("deny"),
             name=asked.text_or_none("name"),
             expect=asked.text_or_none("expect"),
-            terms=Terms(limits=limits),
         )
-        plan = plan_fork(asked.source, run, request)
         if asked.flag("dry_run"):
             return _planned(plan, asked)
         if plan.copied_from is None:
             check_made_here(plan.store, plan.run)
-        with self._turn():
+        with self.turn():
             handle = start_fork(plan, asked=_refuse)
-            self._handles.append(handle)
+            self.keep(handle)
             return self._followed(asked, handle)
 
     def _followed(self, asked: Asked, handle: RunHandle) -> Shape:
@@ -197,39 +145,13 @@ class Runner:
             if asked.cancelled():
                 handle.stop()
             elif time.monotonic() > ends:
+                most = self.seconds(asked.number("seconds"))
                 return {
                     "run": handle.run_id,
                     "status": "running",
-                    "note": f"it goes on, for {self._seconds(asked):.0f} s at most: overview shows how far it is",
+                    "note": f"it goes on, for {most:.0f} s at most: overview shows how far it is",
                 }
         return _ended(handle, asked.budget)
-
-    def _seconds(self, asked: Asked) -> float:
-        wanted = asked.number("seconds")
-        return self.leave.seconds if wanted is None else min(float(wanted), self.leave.seconds)
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Hold the one place of an agent that runs, and count it.
-
-        Raises:
-            UsageError: as many were started as may be, or another one runs.
-        """
-        with self._counting:
-            self._handles = [handle for handle in self._handles if handle.poll() is None]
-            if self._handles or self._place.locked():
-                raise UsageError("another agent runs", hint="Wait for its end: overview shows how far it is.")
-            if self.started >= self.leave.runs:
-                raise UsageError(
-                    f"{self.started} agents were started, and no more may be",
-                    hint="The person who started this server may start it again, with a larger --max-runs.",
-                )
-            self.started += 1
-            self._place.acquire()
-        try:
-            yield
-        finally:
-            self._place.release()
 
     # ---------------------------------------------------------------- replays
 
@@ -242,12 +164,12 @@ class Runner:
             head = {key: part for key, part in plan.items() if key != "answers"}
             return page(head, "answers", items(plan["answers"]), _as_it_is, cursor=asked.cursor, budget=asked.budget)
         check_made_here(asked.source.path, run)
-        with self._turn():
+        with self.turn():
             report = run_replay(
                 asked.source,
                 run,
                 observe=asked.flag("observe"),
-                timeout=self._seconds(asked),
+                timeout=self.seconds(asked.number("seconds")),
                 cancelled=asked.cancelled,
             )
         told = _without_secrets(report.to_json())

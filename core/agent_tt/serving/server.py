@@ -6,7 +6,6 @@ page in a browser, or a name that leads here (DNS rebinding), is refused.
 
 from __future__ import annotations
 
-import hmac
 import logging
 import threading
 from contextlib import asynccontextmanager, closing
@@ -16,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt._version import __version__
 from agent_tt.errors import UsageError
+from agent_tt.serving.listening import LOOPBACK, hosts_of, is_token, listening, origins_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from socket import socket
 
     from mcp.server.auth.provider import AccessToken
     from mcp.server.lowlevel import Server
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from agent_tt.serving.debugger import Debugger
 
 __all__ = ["serve_http", "serve_stdio"]
-
-HOST: Final = "127.0.0.1"
-"""The one address that is listened on."""
 
 PATH: Final = "/mcp"
 _NAME: Final = "agent-tt"
@@ -143,23 +139,22 @@ def _http_app(server: Server[Any], port: int, token: str) -> Starlette:
         """Knows the one token that there is."""
 
         async def verify_token(self, token: str) -> AccessToken | None:
-            if not hmac.compare_digest(token.encode(), expected):
+            if not is_token(token.encode(), expected):
                 return None
             return AccessToken(token=token, client_id="local", scopes=[])
 
     expected = token.encode()
-    hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
     return server.streamable_http_app(
         streamable_http_path=PATH,
-        host=HOST,
+        host=LOOPBACK,
         max_request_body_size=_MOST_BODY,
         max_sessions=_MOST_SESSIONS,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
-            allowed_hosts=hosts,
-            allowed_origins=[f"http://{host}" for host in hosts],
+            allowed_hosts=sorted(hosts_of(port)),
+            allowed_origins=sorted(origins_of(port)),
         ),
-        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{hosts[0]}"), resource_server_url=None),
+        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{LOOPBACK}:{port}"), resource_server_url=None),
         token_verifier=OneToken(),
     )
 
@@ -188,29 +183,10 @@ def serve_http(
         import uvicorn
     except ImportError as error:
         raise UsageError(_MISSING, hint=_HINT) from error
-    with closing(_listening(port)) as bound:
+    with closing(listening(port)) as bound:
         number = bound.getsockname()[1]
         logging.getLogger("mcp").setLevel(logging.ERROR)
         app = _http_app(server, number, token)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
-        told(f"http://{HOST}:{number}{PATH}")
+        told(f"http://{LOOPBACK}:{number}{PATH}")
         uvicorn.Server(config).run(sockets=[bound])
-
-
-def _listening(port: int) -> socket:
-    """A socket that listens on loopback.
-
-    Raises:
-        UsageError: the port is taken.
-    """
-    import socket as sockets
-
-    bound = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
-    bound.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
-    try:
-        bound.bind((HOST, port))
-        bound.listen()  # who is told the address at once is answered as soon as the server runs
-    except OSError as error:
-        bound.close()
-        raise UsageError(f"{HOST}:{port} cannot be listened on: {error.strerror}", hint="Name another port.") from error
-    return bound

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.steps.asked_tools import AskedTool
-    from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Run, Step
+    from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Replay, Run, Step
     from agent_tt.querying.search.hits import Hit
     from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
@@ -180,6 +180,28 @@ def label_shape(run: Run, label: Label | None) -> Shape:
 def problem_shape(problem: Problem) -> Shape:
     """`{run, step, what}`."""
     return {"run": problem.run, "step": problem.step, "what": problem.what}
+
+
+def replay_shape(replay: Replay) -> Shape:
+    """`{replay, run, ended, verdict, mode, duration_ms, recorded, served, …}` of an offline replay that was kept."""
+    return {
+        "replay": replay.id,
+        "run": replay.run,
+        "ended": time_text(replay.at_us),
+        "verdict": replay.verdict,
+        "mode": replay.mode,
+        "duration_ms": replay.duration_us / 1000,
+        "recorded": replay.recorded,
+        "served": replay.served,
+        "reservations": dict(replay.reservations),
+        "divergences": replay.divergences,
+        "divergence": replay.divergence,
+        "step": replay.step,
+        "call": replay.call,
+        "message": replay.message or None,
+        "agent": replay.agent,
+        "fingerprint": replay.fingerprint,
+    }
 
 
 def sample_shape(sample: Sample) -> Shape:

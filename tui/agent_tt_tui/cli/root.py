@@ -28,6 +28,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sql": ("asking.sql", "Ask a store with SQL, over readable views."),
     "blame": ("asking.blame", "Show who wrote a value, and what caused it."),
     "mcp": ("asking.mcp", "Serve the runs to coding agents, as tools."),
+    "serve": ("asking.serve", "Serve the runs to a team, over HTTP."),
     "bisect": ("asking.bisect", "Find the first step after which something holds."),
     "record": ("running.record", "Run a program and record what it does."),
     "replay": ("running.replay", "Run an agent again offline, every call answered as recorded."),

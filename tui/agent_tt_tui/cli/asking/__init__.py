@@ -5,5 +5,7 @@
 | `find`, `sql` | searching all runs; queries over readable views |
 | `blame`, `bisect` | who wrote a value; the first step after which something holds |
 | `mcp` | the recorded runs as tools for coding agents |
+| `serve` | the recorded runs for a team, over HTTP |
+| `tokens` | the token of a server that a command starts |
 | `watch`, `watch_text` | expressions that are kept with a run, and how they are written |
 """

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt_tui.cli.asking.tokens import chosen_token
 from agent_tt_tui.cli.options import Options, common_options
 
 if TYPE_CHECKING:
     from agent_tt.serving.running import Runner
 
 TOKEN_VARIABLE: Final = "AGENT_TT_MCP_TOKEN"  # noqa: S105  the name of a variable
-_SHORTEST: Final = 16
 
 
 @click.command()
@@ -75,14 +73,11 @@ def command(
     if port is None:
         serve_stdio(debugger, ended)
         return 0
-    given = os.environ.get(TOKEN_VARIABLE)
-    if given is not None and len(given) < _SHORTEST:
-        raise UsageError(f"{TOKEN_VARIABLE} has {len(given)} characters", hint=f"Take {_SHORTEST} at least.")
-    token = given or secrets.token_urlsafe(32)
+    token, is_new = chosen_token(TOKEN_VARIABLE)
 
     def told(address: str) -> None:
         click.echo(f"agent-tt: {address}", err=True)
-        if given is None:
+        if is_new:
             click.echo(f"agent-tt: Authorization: Bearer {token}", err=True)
 
     serve_http(debugger, port, token, told, ended)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.model.as_json import time_text
+from agent_tt.shapes.records import replay_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
@@ -15,7 +15,6 @@ from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Replay, ReplayVerdict
 
 _ROLES: Final[Mapping[ReplayVerdict, Role]] = {
@@ -48,7 +47,7 @@ def command(options: Options, run: str | None, *, limit: int | None) -> None:
         names = {each.id: each.name for each in source.runs(archived=True)}
         replays = [replay for replay in source.replays(found) if replay.run in names][:limit]
     if options.as_json:
-        write_json([_shape(replay, names[replay.run]) for replay in replays])
+        write_json([{**replay_shape(replay), "name": names[replay.run]} for replay in replays])
         return
     terminal = options.terminal()
     if replays:
@@ -97,25 +96,3 @@ def _word(verdict: ReplayVerdict) -> str:
     from agent_tt.replaying.report import VERDICT_WORDS
 
     return "failed" if verdict == "failed" else VERDICT_WORDS[verdict]
-
-
-def _shape(replay: Replay, name: str) -> Wire:
-    return {
-        "replay": replay.id,
-        "run": replay.run,
-        "name": name,
-        "ended": time_text(replay.at_us),
-        "verdict": replay.verdict,
-        "mode": replay.mode,
-        "duration_ms": replay.duration_us / 1000,
-        "recorded": replay.recorded,
-        "served": replay.served,
-        "reservations": dict(replay.reservations),
-        "divergences": replay.divergences,
-        "divergence": replay.divergence,
-        "step": replay.step,
-        "call": replay.call,
-        "message": replay.message or None,
-        "agent": replay.agent,
-        "fingerprint": replay.fingerprint,
-    }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.errors import UsageError
 from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.running.golden_text import mark, result_line, tell_result
@@ -146,24 +146,23 @@ def list_(options: Options, paths: tuple[Path, ...]) -> int:
     """List the goldens in PATHS, else in tests/agents. One that cannot be read is listed with the reason: exit code 2.
 
     \b
-    --json: [{name, file, rules, run, problem}]
+    --json: [{name, file, rules, of, run, problem}]
     """  # noqa: D301
-    from agent_tt.golden.golden_file import find_goldens, read_golden
+    from agent_tt.golden.golden_file import find_goldens
+    from agent_tt.golden.listing import golden_heads
 
-    rows: list[tuple[Cell, ...]] = []
+    found = [each for path in paths or (FOLDER,) for each in find_goldens(path)]
     shapes: list[Wire] = []
+    rows: list[tuple[Cell, ...]] = []
     is_well = True
-    for path in [found for each in paths or (FOLDER,) for found in find_goldens(each)]:
-        try:
-            golden = read_golden(path)
-        except AgentTTError as error:
+    for head in golden_heads(found):
+        shapes.append(head)
+        name, file, problem = str(head["name"]), str(head["file"]), head["problem"]
+        if problem is None:
+            rows.append((Cell(name, "strong"), Cell(f"{head['rules']}/{head['of']}"), Cell(file, "muted")))
+        else:
             is_well = False
-            rows.append((Cell(path.stem, "failed"), Cell(""), Cell(error.message, "failed")))
-            shapes.append({"name": path.stem, "file": str(path), "rules": 0, "run": None, "problem": error.message})
-            continue
-        on = sum(kept.is_on for kept in golden.rules)
-        rows.append((Cell(golden.name, "strong"), Cell(f"{on}/{len(golden.rules)}"), Cell(str(path), "muted")))
-        shapes.append({"name": golden.name, "file": str(path), "rules": on, "run": golden.run_id, "problem": None})
+            rows.append((Cell(name, "failed"), Cell(""), Cell(str(problem), "failed")))
     if options.as_json:
         write_json(shapes)
     elif rows:
