@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.exporting.browser import browser
+from tests.browser import browser
 from tests.core.memory_store import Did, MemorySource
 
 from agent_tt import samples
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.core.exporting.browser import Browser
+    from tests.browser import Browser
 
 HOSTILE = "</script><script>window.bad=1</script><img src=http://x.test/ onerror=window.bad=2> \u202e\x1b[31m <!-- ${1}"
 KEY = "sk-proj-Abc123Def456Ghi789"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,23 +14,62 @@ from agent_tt.errors import UsageError
 from agent_tt.querying.checkpoints import find_place
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, in_file
 
+_DRIVER: Final = "TEXTUAL_DRIVER"
+"""Textual's variable that names what draws: in the process of a browser's tab its terminal is in the page."""
+
+_TOKEN: Final = "AGENT_TT_WEB_TOKEN"  # noqa: S105  the name of a variable
+
 
 @click.command()
 @click.argument("run", required=False, shell_complete=complete_runs)
 @click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
+@click.option("--web", "in_browser", is_flag=True, help="Serve it to a browser on this machine, until Ctrl-C.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), metavar="PORT", help="With --web: where; any free port unless said."
+)
 @common_options
-def command(options: Options, run: str | None, step: str | None) -> int:
+def command(options: Options, run: str | None, step: str | None, port: int | None, *, in_browser: bool) -> int:
     """Open RUN in the terminal app; without RUN, a list of recorded runs and of sessions of coding agents.
 
     RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
     FOLDER/ the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
+
+    With --web it writes an address with a token, which a browser on this machine opens; each tab is an app of its own.
     """
+    if in_browser:
+        return _serve(options, run, step, port or 0)
+    if port is not None:
+        raise UsageError("--port says where --web serves")
     if step is None and not options.as_json:
         if run is None and options.store is None and _looks_for_sessions():
             return _open_page(options, None)
-        if run is not None and (os.sep in run or run in (".", "..")) and Path(run).expanduser().is_dir():
+        if run is not None and _is_folder(run):
             return _open_page(options, Path(run).expanduser().resolve())
     return open_app(*in_file(options, run), step)
+
+
+def _serve(options: Options, run: str | None, step: str | None, port: int) -> int:
+    """Serve the app to browsers until Ctrl-C; what cannot be opened is said here, not in the page."""
+    from agent_tt_tui.cli.asking.tokens import chosen_token
+    from agent_tt_tui.web.server import serve
+
+    if options.as_json:
+        raise UsageError("the terminal app writes no JSON", hint="Use `agent-tt show RUN --json`.")
+    if run is not None and not _is_folder(run):
+        at, ref = in_file(options, run)
+        with at.source(*([ref] if ref else [])) as source:
+            if ref is not None:
+                find_place(source, ref, step)
+    words = ["open", *([] if run is None else [run]), *([] if step is None else ["--at", step])]
+    words += [] if options.store is None else ["--store", str(options.store)]
+    token, _ = chosen_token(_TOKEN)
+    click.echo("agent-tt: Ctrl-C stops serving; a browser on this machine opens", err=True)
+    serve(words, port, token, click.echo)
+    return 0
+
+
+def _is_folder(run: str) -> bool:
+    return (os.sep in run or run in (".", "..")) and Path(run).expanduser().is_dir()
 
 
 def _looks_for_sessions() -> bool:
@@ -90,7 +130,7 @@ def _open_empty(path: Path) -> int:
 
 
 def _require_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) and not os.environ.get(_DRIVER, "").endswith(":WebDriver"):
         raise UsageError(
             "the app needs a terminal, and input or output is not one",
             hint="For text use `agent-tt show RUN`; add --json for programs.",

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import subprocess
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
+    "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe",
     "--window-size=1400,800",
 )  # fmt: skip
+
+
+_BINARY = 2
+"""What says of a frame of a WebSocket that it is no text."""
 
 
 class Browser:
@@ -30,6 +37,7 @@ class Browser:
         events: the names of what the browser told.
         problems: what the page's scripts raised, and what its policy refused.
         requests: the addresses that were asked for.
+        frames: what came over WebSockets, one after the other.
     """
 
     def __init__(self, reader: Any, writer: Any) -> None:
@@ -39,6 +47,7 @@ class Browser:
         self.events: list[str] = []
         self.problems: list[object] = []
         self.requests: list[str] = []
+        self.frames = bytearray()
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -56,20 +65,39 @@ class Browser:
         assert "error" not in told, told
         return told["result"]
 
-    def open(self, url: str) -> None:
-        """Go to a page, and wait until it shows its runs."""
+    def open(self, url: str, ready: str = "window.page") -> None:
+        """Go to a page, and wait until it is ready: for an exported page, until it shows its runs."""
         self.send("Page.navigate", url="about:blank")
         self.events.clear()
         self.send("Page.navigate", url=url)
         while "Page.loadEventFired" not in self.events:
             self._read()
-        self.run("new Promise((done) => { const look = () => window.page ? done() : setTimeout(look, 5); look(); })")
+        look = f"const look = () => ({ready}) ? done() : setTimeout(look, 5); look();"
+        self.run(f"new Promise((done) => {{ {look} }})")
 
     def run(self, script: str) -> Any:
         """What a script gives, as JSON."""
         told = self.send("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, while the browser goes on."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            assert time.monotonic() < deadline, "it did not come to hold"
+            self.run("new Promise((done) => setTimeout(done, 25))")
+
+    def shows(self, text: str) -> bool:
+        """Wait until a text came over a WebSocket, drawn in one piece."""
+        self.until(lambda: text.encode() in self.frames)
+        return True
+
+    def type_key(self, key: str, code: int) -> None:
+        """Press a key as a terminal in the page wants to hear of it; `code` is its old number."""
+        text = {"text": key} if len(key) == 1 else {}
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **text)
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -93,6 +121,10 @@ class Browser:
             self.problems.append(parameters)
         elif method == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
+        elif method == "Network.webSocketFrameReceived":
+            response = parameters["response"]
+            data = response["payloadData"]
+            self.frames += base64.b64decode(data) if response["opcode"] == _BINARY else data.encode()
         return told
 
 
