@@ -61,6 +61,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "redact": ("keeping.redact", "Take secrets and personal data out of runs, or show them."),
     "otel": ("keeping.otel", "Send runs to an OpenTelemetry collector."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
+    "doctor": ("looking.doctor", "Show what agent-tt finds on this machine, and what it lacks."),
     "plugins": ("looking.plugins", "List installed sources, providers, adapters and other plug-ins."),
     "samples": ("looking.samples", "List the sample agents, or make their runs."),
 }

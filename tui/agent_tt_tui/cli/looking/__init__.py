@@ -7,4 +7,5 @@
 | `sessions` | sessions of coding agents on this machine |
 | `calls` | a call as text |
 | `samples`, `plugins` | the agents that come with agent-tt; what packages add to it |
+| `doctor` | what is found on this machine, what is missing, what is wrong |
 """
