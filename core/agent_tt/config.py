@@ -6,6 +6,7 @@
 | `theme` | name of a Textual theme, or `auto` |
 | `glyphs` | `auto`, `unicode` or `ascii` |
 | `keys` | a table: id of a command to its keys, joined by commas |
+| `commands` | a table, in the user's own file alone: a name to a command line for the app, or to one with its `key` |
 | `checkpoints` | which steps `agent-tt record` takes a checkpoint of: `all`, `every:10`, `error`, …; with commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 | `on_store_error` | `continue` or `stop`: whether an agent goes on where its store cannot be written |
@@ -53,7 +54,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling", "sessions"),
+    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling", "sessions", "commands"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -86,6 +87,20 @@ class PolicyTable:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """A command of the user's own in the app.
+
+    Attributes:
+        line: The command line; `{run}`, `{name}`, `{step}`, `{path}`, `{value}` and `{store}` in it stand for what is
+            shown. It is no line of a shell: each word is handed on as it is.
+        key: Its key; "" for none.
+    """
+
+    line: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The settings that hold.
 
@@ -94,6 +109,7 @@ class Config:
         theme: Name of a theme; None where nobody said.
         glyphs: Which set of glyphs; None where nobody said.
         keys: Ids of commands to keys, joined by commas.
+        commands: Commands of the user's own, by name.
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
         effects: Names of tools, and patterns of names, to what their calls do; see `effect_of_tool`.
         headers: Names of request headers that count as part of a question, beside those that always do.
@@ -113,6 +129,7 @@ class Config:
     theme: str | None = None
     glyphs: GlyphSetting | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, OwnCommand] = field(default_factory=dict)
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
     effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
@@ -174,6 +191,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         theme=strong.theme or weak.theme,
         glyphs=strong.glyphs or weak.glyphs,
         keys={**weak.keys, **strong.keys},
+        commands={**weak.commands, **strong.commands},
         calls={**weak.calls, **strong.calls},
         effects={**weak.effects, **strong.effects},
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
@@ -292,6 +310,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         theme=theme,
         glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
         keys=_keymap(table.get("keys", {}), path),
+        commands=_commands(table["commands"], path, source) if "commands" in table else {},
         calls=_calls(table.get("calls", {}), path),
         effects=_tool_effects(table.get("effects", {}), f"{path}: effects"),
         headers=_names(table.get("headers", []), path),
@@ -337,6 +356,26 @@ def _on_store_error(word: str | None, path: Path) -> StoreErrorSetting | None:
     if word not in (None, "continue", "stop"):
         raise UsageError(f"{path}: on_store_error cannot be {word!r}", hint="Use continue or stop.")
     return cast("StoreErrorSetting | None", word)
+
+
+def _commands(value: object, path: Path, source: PolicySource) -> dict[str, OwnCommand]:
+    """Commands of the user's own: a project that was fetched from elsewhere brings none."""
+    if source != "user":
+        raise UsageError(f"{path}: commands stand in your own settings alone", hint=f"Write them into {user_file()}.")
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"{path}: commands must be a table", hint='For example commands = { issue = "gh issue list" }.'
+        )
+    found = {}
+    for name, said in value.items():
+        table = {"run": said} if isinstance(said, str) else said
+        if not isinstance(table, dict) or not {"run"} <= table.keys() <= {"run", "key"}:
+            raise UsageError(f"{path}: commands.{name} must be a line or a table with run and key")
+        line, key = table["run"], table.get("key", "")
+        if not isinstance(line, str) or not line.strip() or not isinstance(key, str):
+            raise UsageError(f"{path}: run and key of commands.{name} must be strings, and run not empty")
+        found[name] = OwnCommand(line, key)
+    return found
 
 
 def _keymap(value: object, path: Path) -> dict[str, str]:

@@ -77,6 +77,9 @@ class AgentTT(App[None]):
         self.stylesheet.set_variables(self.get_css_variables())
         self._css_theme = self.current_theme
         self.set_keymap(self.look.keymap)
+        for name, own in self.look.commands.items():
+            if own.key:
+                self.bind(own.key, f"own_command({name!r})", description=name, show=False)
 
     def on_load(self) -> None:
         """Open the log."""
@@ -182,6 +185,16 @@ class AgentTT(App[None]):
             from agent_tt_tui.screens.dialogs.palette import PaletteDialog
 
             screen.ask(PaletteDialog(screen.offers), lambda offer: offer.run())
+
+    def action_own_command(self, name: str) -> None:
+        """Run a command of the user's own on the open screen, where that offers it."""
+        screen = self.screen
+        if isinstance(screen, CommandScreen):
+            offer = next((each for each in screen.offers(name) if each.group == "own" and each.label == name), None)
+            if offer is None:
+                screen.say(f"{name} is for a run: open one first")
+            else:
+                offer.run()
 
     def action_choose_theme(self) -> None:
         """Choose a theme, which is tried while the cursor stands on it."""

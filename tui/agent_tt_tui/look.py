@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
+    from agent_tt.config import OwnCommand
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -27,6 +29,9 @@ class Look:
     keymap: Mapping[str, str] = field(default_factory=dict)
     """Keys the user has changed: command id to keys, joined by commas."""
 
+    commands: Mapping[str, OwnCommand] = field(default_factory=dict)
+    """Commands of the user's own, by name."""
+
     @classmethod
     def choose(
         cls,
@@ -34,6 +39,7 @@ class Look:
         theme: str = "auto",
         glyphs: GlyphSetting = "auto",
         keymap: Mapping[str, str] | None = None,
+        commands: Mapping[str, OwnCommand] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Look:
         """Choose a look for the terminal that the environment describes.
@@ -42,6 +48,7 @@ class Look:
             theme: `"auto"` or the name of any Textual theme.
             glyphs: Which set of glyphs.
             keymap: Command id to keys, joined by commas.
+            commands: Commands of the user's own, by name.
             env: The environment; the process's own by default.
         """
         env = os.environ if env is None else env
@@ -50,6 +57,7 @@ class Look:
             glyphs=choose(glyphs, env),
             bracket_changes=not draws_lines_through_text(env),
             keymap=dict(keymap or {}),
+            commands=dict(commands or {}),
         )
 
     def palette(self, widget: Widget) -> Palette:

@@ -13,6 +13,7 @@ from agent_tt.errors import UsageError
 from agent_tt_tui.keymaps import CONTEXTS, LIST, TIMELINE, TREE
 from agent_tt_tui.look import Look
 from agent_tt_tui.theme import OURS
+from agent_tt_tui.viewmodel.own_commands import read_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +42,28 @@ def chosen_look(settings: Config) -> Look:
     if theme not in themes:
         raise UsageError(f"there is no theme {theme!r}", hint=_near(theme, themes))
     _check_keys(settings.keys)
-    return Look.choose(theme=theme, glyphs=settings.glyphs or "auto", keymap=settings.keys)
+    _check_commands(settings)
+    glyphs = settings.glyphs or "auto"
+    return Look.choose(theme=theme, glyphs=glyphs, keymap=settings.keys, commands=settings.commands)
+
+
+def _check_commands(settings: Config) -> None:
+    """Refuse a command of the user's own whose key is none, or is taken on some screen."""
+    taken: dict[str, str] = {}
+    for context in _ALL:
+        for command in context.commands:
+            for key in command.bound_keys(settings.keys):
+                taken.setdefault(key, command.id)
+    for name, own in settings.commands.items():
+        read_line(own.line, name)
+        if not own.key:
+            continue
+        if not _is_key(own.key):
+            hint = _near(own.key, _NAMED_KEYS)
+            raise UsageError(f"commands.{name} cannot have the key {own.key!r}: there is none", hint=hint)
+        other = taken.setdefault(own.key, f"commands.{name}")
+        if other != f"commands.{name}":
+            raise UsageError(f"commands.{name}: {own.key!r} is the key of {other}", hint="Give it another key.")
 
 
 def _check_keys(keymap: Mapping[str, str]) -> None:

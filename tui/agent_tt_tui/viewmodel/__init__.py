@@ -10,5 +10,5 @@
 | `running` | what runs in a fork or again, calls that wait, and how runs ended |
 | `golden` | runs kept as tests |
 | `runs` | the list of runs, two runs, one and many, sweeps |
-| `offers` | what the palette finds by words |
+| `offers`, `own_commands` | what the palette finds by words; commands of the user's own |
 """

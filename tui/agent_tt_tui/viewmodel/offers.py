@@ -14,6 +14,7 @@ GROUPS: Final[dict[str, str]] = {
     "value": "This value",
     "step": "This step",
     "run": "This run",
+    "own": "Your own",
     "go": "Go",
     "place": "Go to",
     "screen": "The screen",

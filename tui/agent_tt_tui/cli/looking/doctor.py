@@ -155,7 +155,7 @@ def _editor(_options: Options) -> Iterator[Finding]:
 
 
 def _sessions(_options: Options) -> Iterator[Finding]:
-    from agent_tt.found.sessions import PLACES, folders_of
+    from agent_tt.found.places import PLACES, folders_of
 
     there = sorted({place.program for place in PLACES if any(folder.is_dir() for folder in folders_of(place, None))})
     if there:

@@ -19,6 +19,7 @@ from agent_tt_tui.screens.debugger.features.forking import Forking
 from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
 from agent_tt_tui.screens.debugger.features.marks import Marks
 from agent_tt_tui.screens.debugger.features.oddities import Oddities
+from agent_tt_tui.screens.debugger.features.own_commands import OwnCommands
 from agent_tt_tui.screens.debugger.features.pdb import Pdb
 from agent_tt_tui.screens.debugger.features.pending_writes import PendingWrites
 from agent_tt_tui.screens.debugger.features.places import Places
@@ -112,6 +113,7 @@ class DebuggerScreen(CommandScreen[None]):
             Forking(self.time, self.editing),
             Related(self.time),
             Places(self.time),
+            OwnCommands(self.time),
             Exporting(self.time),
             Pdb(self.time, self.run_again),
             self.run_again,

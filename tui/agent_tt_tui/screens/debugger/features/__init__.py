@@ -7,7 +7,7 @@
 | `inspecting`, `diff_base`, `pending_writes` | what is shown of the step, and with what it is compared |
 | `find`, `watches`, `oddities`, `blame` | what the run is asked |
 | `editing`, `forking`, `related` | editing, running on with the edits, runs around this one |
-| `places` | what the palette goes to |
+| `places`, `own_commands` | what the palette goes to; commands of the user's own |
 | `exporting` | writing the run into a file for others |
 | `divergences`, `pdb` | what a replay found, and pdb inside one |
 """
