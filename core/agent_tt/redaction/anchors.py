@@ -82,7 +82,7 @@ class _Anchors:
     def __init__(self) -> None:
         self._words: dict[str, _Said] = {}
         self._forms: dict[str, _Forms] = {}
-        self._search: Callable[[str], AbstractSet[str]] | None = None
+        self._searches: _Searches | None = None
 
     def use(
         self,
@@ -101,7 +101,7 @@ class _Anchors:
         """
         self._words[whose] = tuple(words.items())
         self._forms[whose] = tuple(forms.items())
-        self._search = None
+        self._searches = None
 
     @property
     def words(self) -> AbstractSet[str]:
@@ -115,11 +115,27 @@ class _Anchors:
         Args:
             text: any text.
         """
-        search = self._search
-        if search is None:
-            words, forms = chain.from_iterable(self._words.values()), self._forms.values()
-            search = self._search = _search_for(tuple(words), tuple(forms))
-        return search(text)
+        return (self._searches or self._made()).all(text)
+
+    def words_in(self, text: str) -> AbstractSet[str]:
+        """As `held_in`, without what forms tell.
+
+        Args:
+            text: any text.
+        """
+        return (self._searches or self._made()).words(text)
+
+    def _made(self) -> _Searches:
+        words, forms = chain.from_iterable(self._words.values()), self._forms.values()
+        self._searches = _searches_for(tuple(words), tuple(forms))
+        return self._searches
+
+
+class _Searches(NamedTuple):
+    """What tells which words a text holds: all of them, and those without a form."""
+
+    all: Callable[[str], AbstractSet[str]]
+    words: Callable[[str], AbstractSet[str]]
 
 
 def _either(one: Place, other: Place) -> Place:
@@ -144,7 +160,7 @@ class _Meant(NamedTuple):
 
 
 @lru_cache(8)
-def _search_for(said: _Said, forms: tuple[_Forms, ...]) -> Callable[[str], AbstractSet[str]]:
+def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
     """What searches a text; made once for the same words, because that takes as long as many texts."""
     places: dict[str, Place] = {}
     for place, words in said:
@@ -159,19 +175,25 @@ def _search_for(said: _Said, forms: tuple[_Forms, ...]) -> Callable[[str], Abstr
         if each
     ]
 
-    def search(text: str) -> AbstractSet[str]:
-        written = as_searched(text)
-        held = {word for word, letter in letters if letter in written}
+    def words_of(written: bytes) -> set[str]:
+        held = {word for word, letter in letters if letter in written} if letters else set[str]()
         for index, end in find_signs(written):
             word, kind, first, last = meant[index]
             if word not in held and (kind == _AS_WRITTEN or _counts(written, end - first, end - last, kind)):
                 held.add(word)
-        for least, names, find in searches:
-            if len(written) >= least:
-                held.update([names[index] for index, _ in find(written)])
         return held
 
-    return search
+    def all_of(text: str) -> AbstractSet[str]:
+        written = as_searched(text)
+        held = words_of(written)
+        for least, names, find in searches:
+            if len(written) >= least:
+                found = find(written)
+                if found:
+                    held.update([names[index] for index, _ in found])
+        return held
+
+    return _Searches(all_of, lambda text: words_of(as_searched(text)))
 
 
 def _least(patterns: list[bytes]) -> int:

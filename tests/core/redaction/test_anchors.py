@@ -112,11 +112,11 @@ def test_the_words_of_a_text_are_the_same_without_the_library(text: str):
     with pytest.MonkeyPatch.context() as without:
         without.setattr(anchors, "is_at_once", lambda: False)
         without.setattr(multiple_search, "is_at_once", lambda: False)
-        anchors._search_for.cache_clear()
-        without.setattr(ANCHORS, "_search", None)
+        anchors._searches_for.cache_clear()
+        without.setattr(ANCHORS, "_searches", None)
         alone = ANCHORS.held_in(text)
-    ANCHORS._search = None
-    anchors._search_for.cache_clear()
+    ANCHORS._searches = None
+    anchors._searches_for.cache_clear()
     assert alone == held
 
 

@@ -14,7 +14,7 @@ from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.names import kind_of
 from agent_tt.redaction.own import OWN
-from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.texts import Clean, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -30,6 +30,11 @@ _SHORTEST_KEY: Final = 8
 """Characters of a key that may be a secret itself."""
 _COUNT: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?![0-9.eE])")
 """A number that counts something: no personal data is as short."""
+
+
+_LONGEST_KEPT: Final = 64
+_NAMELESS: Final = Clean()
+"""Texts that say nothing of others: the words of a language come again and again."""
 
 
 class _Value(NamedTuple):
@@ -106,7 +111,7 @@ class EventForm:
                 at = -1 if count is None else count.end()
             if at < 0:
                 return None
-        if text[at:] != self._after or _names_something(text):
+        if text[at:] != self._after or any(_names_something(said) for _, said, _ in found):
             return None
         return [each for each in found if each[0] is not None or redact_text(each[1]) != each[1]]
 
@@ -119,15 +124,24 @@ def may_name(text: str, keys: Collection[str], leaves: Sequence[Leaf]) -> bool:
         keys: the names of its fields, as they are written.
         leaves: its texts and numbers.
     """
-    if _names_something(text) or (FIELDS and ("value" in keys or any(map(kind_of, keys)))):
+    if "\\u" in text or "value" in keys or any(map(kind_of, keys)):
+        return True
+    if any(_names_something(leaf.held) for leaf in leaves if isinstance(leaf.held, str)):
         return True
     return OWN.has_profile and any(type(leaf.held) is int and leaf.held >= OWN.least_number for leaf in leaves)
 
 
 def _names_something(text: str) -> bool:
-    """Whether a text may hold the name of a secret, as far as one says that is no field of a project's own."""
-    held = ANCHORS.held_in(text)
-    return "\\u" in text or (bool(held) and (any(FIELDS.hints_in(held)) or "auth" in held or "-u" in held))
+    """Whether a text of an event may say what another of its texts is: the name of a header, an option, a field."""
+    seen = _NAMELESS.seen()
+    if text in seen:
+        return False
+    held = ANCHORS.words_in(text)
+    if held and (any(FIELDS.hints_in(held)) or "auth" in held or "-u" in held):
+        return True
+    if len(text) < _LONGEST_KEPT:
+        seen.add(text)
+    return False
 
 
 def _tells_texts_apart(leaf: Leaf) -> bool:
