@@ -7,7 +7,7 @@ between its texts, and of these only what may hold a secret is looked at: parsin
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import FIELDS
@@ -30,6 +30,8 @@ _SHORTEST_KEY: Final = 8
 """Characters of a key that may be a secret itself."""
 _COUNT: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?![0-9.eE])")
 """A number that counts something: no personal data is as short."""
+_TEXT: Final = r'([^"\\]*)'
+"""A text of JSON without escapes."""
 
 
 _LONGEST_KEPT: Final = 64
@@ -37,31 +39,18 @@ _NAMELESS: Final = Clean()
 """Texts that say nothing of others: the words of a language come again and again."""
 
 
-class _Value(NamedTuple):
-    """A value that may differ from event to event.
-
-    Attributes:
-        before: what is written before it, back to the value before that.
-        is_text: whether it is a text; else it is a number that counts.
-        key: of a text, which one of the stream it is a stretch of; None of one that stands for itself.
-    """
-
-    before: str
-    is_text: bool
-    key: Key | None
-
-
 class EventForm:
     """How an event is written.
 
     Args:
-        values: what may differ, in order.
-        after: what is written after all of it.
+        written: fits what is written so: a group for each text that may differ from event to event.
+        keys: which text of the stream each of these is a stretch of; None of one that stands for itself.
     """
 
-    def __init__(self, values: Sequence[_Value], after: str) -> None:
-        self._values = values
-        self._after = after
+    def __init__(self, written: re.Pattern[str], keys: Sequence[Key | None]) -> None:
+        self._written = written
+        self._keys = keys
+        self._quiet: list[str | None] = [None] * len(keys)
         self._version = GIVEN.version
 
     @classmethod
@@ -80,15 +69,17 @@ class EventForm:
             return None
         if any(len(key) >= _SHORTEST_KEY and not key.replace("_", "").isalpha() for key in keys):
             return None
-        values, at = list[_Value](), 0
+        parts, of_texts, at = list[str](), list["Key | None"](), 0
         for leaf, token in zip(leaves, written, strict=True):
             is_text = isinstance(leaf.held, str)
             if not leaf.path or _tells_texts_apart(leaf) or not (is_text or _COUNT.fullmatch(token[0])):
                 continue
             first, last = token.span("text") if is_text else token.span()
-            values.append(_Value(text[at:first], is_text, leaf.key))
+            parts += [re.escape(text[at:first]), _TEXT if is_text else _COUNT.pattern]
+            if is_text:
+                of_texts.append(leaf.key)
             at = last
-        return cls(values, text[at:])
+        return cls(re.compile("".join([*parts, re.escape(text[at:])])), of_texts)
 
     def texts_in(self, text: str) -> list[tuple[Key | None, str, int]] | None:
         """The texts of another event that are to be judged, with their places; None where it is not of this form.
@@ -96,24 +87,19 @@ class EventForm:
         Args:
             text: the event.
         """
-        if "\\" in text or not text.isprintable() or self._version != GIVEN.version:
+        match = self._written.fullmatch(text)
+        if match is None or not text.isprintable() or self._version != GIVEN.version:
             return None
-        found, at = [], 0
-        for value in self._values:
-            if not text.startswith(value.before, at):
+        found, quiet = [], self._quiet
+        for number, (key, said) in enumerate(zip(self._keys, match.groups(), strict=True)):
+            is_new = said != quiet[number]
+            if is_new and _names_something(said):
                 return None
-            first = at + len(value.before)
-            if value.is_text:
-                at = text.find('"', first)
-                found.append((value.key, text[first:at], first))
-            else:
-                count = _COUNT.match(text, first)
-                at = -1 if count is None else count.end()
-            if at < 0:
-                return None
-        if text[at:] != self._after or any(_names_something(said) for _, said, _ in found):
-            return None
-        return [each for each in found if each[0] is not None or redact_text(each[1]) != each[1]]
+            if key is not None or (is_new and redact_text(said) != said):
+                found.append((key, said, match.start(number + 1)))
+            elif is_new:
+                quiet[number] = said  # mostly the next event says it again
+        return found
 
 
 def may_name(text: str, keys: Collection[str], leaves: Sequence[Leaf]) -> bool:
