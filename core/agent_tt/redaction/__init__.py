@@ -8,6 +8,7 @@ The only files that are read or written are those of keys and vaults.
 | `judging` | whether the value of such a field is a secret, or a placeholder, a type, a count, a word |
 | `shapes` | what keys, tokens and private keys look like wherever they stand |
 | `anchors` | words that a text must hold to hold a secret: one pass tells which of all are there |
+| `multiple_search` | many signs and patterns found in one pass over a text |
 | `named` | secrets that a text names: settings, options, headers, fields |
 | `logins` | commands that log in |
 | `json_value` | values of JSON in a text, to any depth |

@@ -1,4 +1,4 @@
-"""Words that a text must hold to hold a secret: one pass tells which of all of them are there.
+"""Words that a text must hold for anything to be found in it; one pass tells which of all of them are there.
 
 Most texts hold none, and are asked nothing else. Whoever looks for something says here what has to be there: a shape
 its prefix, a name of a field a part of it. A word that is held proves nothing; one that is not held rules out all that
@@ -10,18 +10,19 @@ from __future__ import annotations
 import enum
 import string
 from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import chain
+from re import _parser as parser  # type: ignore[attr-defined]  # how wide a pattern is, which `re` tells nowhere else
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from agent_tt.redaction.multiple_search import is_at_once, patterns_in, signs_in
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    _Form: TypeAlias = tuple[str, int, int, int]  # a word, its place, and how much stands before and behind it
+    _Said: TypeAlias = tuple[tuple["Place", frozenset[str]], ...]
+    _Forms: TypeAlias = tuple[tuple[str, bytes], ...]
 
 __all__ = ["ANCHORS", "BESIDE_WORDS", "Place", "as_searched"]
 
@@ -42,77 +43,65 @@ class Place(enum.IntEnum):
     WHOLE = 3
     """As `BEGINS`, and no word goes on with it: `name` in `name_2`, not in `names` and `nameOf`."""
     BESIDE = 4
-    """As `WHOLE`, and not where it is all that stands there: `number` in `account_number`, not in `the number of`."""
+    """As `WHOLE`, in a name of several words, or before what ends a name in JSON: `number` in `account_number`,
+    `accountNumber` and `"account number"`, not in `the number of`."""
 
 
-_AS_WRITTEN, _WHOLE, _BESIDE = int(Place.AS_WRITTEN), int(Place.WHOLE), int(Place.BESIDE)
+_AS_WRITTEN, _BEGINS, _WHOLE, _BESIDE = map(int, (Place.AS_WRITTEN, Place.BEGINS, Place.WHOLE, Place.BESIDE))
 BESIDE_WORDS: Final = " \n,:"
 """What stands beside most words, and is part of no name."""
 
-_SMALL: Final = string.ascii_lowercase.encode()
-_LARGE: Final = string.ascii_uppercase.encode()
-_BESIDE_WORDS: Final = b" :,"
-_IN_NAMES: Final = b'-_./+@~0\\"'
-_SIGNS: Final = _BESIDE_WORDS + _IN_NAMES
-_SAME: Final = {"\n": ",", "(": ".", ")": ".", "%": "@"}
-"""What is searched as another sign."""
-
-
-def _sign(byte: int) -> int:
-    sign = bytes([byte])
-    if sign in _SMALL + _LARGE + _SIGNS:
-        return byte
-    return ord("0" if sign.isdigit() else _SAME.get(chr(byte), '"'))
-
-
-_AS_SEARCHED: Final = bytes(map(_sign, range(256)))
+_SMALL: Final = frozenset(string.ascii_lowercase.encode())
+_LETTERS: Final = frozenset(string.ascii_letters.encode())
+_NO_LETTERS: Final = bytes(set(range(128)) - _LETTERS)
+_BEFORE_IN_NAME: Final = b"_-.?0123456789"
+_AFTER_IN_NAME: Final = _BEFORE_IN_NAME + b'\\"'
+"""What parts the words of a name, or ends it in JSON. A question mark stands for a letter that is not ASCII."""
 _ESCAPES: Final = (rb"\n", rb"\r", rb"\t")
 """How JSON writes what ends a line, after which a word begins, although a letter is before it."""
-_SMALL_A: Final = _SMALL[0]
+_SMALL_A: Final = min(_SMALL)
 _RARE: Final = 5
 """Letters from which on a word is in few others."""
+_DIGIT: Final = b"0"
+"""What stands for any digit in a word that is said."""
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 def as_searched(text: str) -> bytes:
-    """A text as it is searched, with one sign more at each end than it has characters.
-
-    Every digit is `0`, what stands beside words is a space, colon or comma, and most of what is in no word and beside
-    none is a quote. So few things can stand before and behind a word, and the one search passes over most words that do
-    not count there: `pin` in `shipping`, `number` in `the number of`. At each end stands what parts words, so that
-    every place has something before and behind it.
+    """A text as it is searched: with a space at each end, so that every place has something before and behind it.
 
     Args:
-        text: any text.
+        text: any text; a question mark stands for what of it is not ASCII.
     """
-    return b" %b " % text.encode("latin-1", "replace").translate(_AS_SEARCHED)
+    return b" %b " % text.encode("ascii", "replace")
 
 
 class _Anchors:
     """The words that are looked for in this process."""
 
     def __init__(self) -> None:
-        self._words: dict[str, tuple[tuple[Place, frozenset[str]], ...]] = {}
-        self._forms: dict[str, tuple[tuple[str, re.Pattern[bytes]], ...]] = {}
-        self._search: Callable[[str], AbstractSet[str]] | None = None
+        self._words: dict[str, _Said] = {}
+        self._forms: dict[str, _Forms] = {}
+        self._searches: _Searches | None = None
 
     def use(
         self,
         whose: str,
         words: Mapping[Place, frozenset[str]],
-        forms: Mapping[str, re.Pattern[bytes]] = MappingProxyType({}),
+        forms: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
         """Look for these from now on, in place of what the same one has said before.
 
         Args:
             whose: who says it.
             words: by where they have to stand; ASCII, none of them empty, all but those `AS_WRITTEN` in small letters.
-                A digit stands for any digit.
+                A `0` stands for any digit.
             forms: what no word tells: patterns that are found in a text as it is searched, by what counts as the word
-                that it then holds.
+                that it then holds; see `multiple_search`. Those that one says together are looked for in one pass.
         """
         self._words[whose] = tuple(words.items())
         self._forms[whose] = tuple(forms.items())
-        self._search = None
+        self._searches = None
 
     @property
     def words(self) -> AbstractSet[str]:
@@ -126,11 +115,27 @@ class _Anchors:
         Args:
             text: any text.
         """
-        search = self._search
-        if search is None:
-            words, forms = chain.from_iterable(self._words.values()), chain.from_iterable(self._forms.values())
-            search = self._search = _search_for(tuple(words), tuple(forms))
-        return search(text)
+        return (self._searches or self._made()).all(text)
+
+    def words_in(self, text: str) -> AbstractSet[str]:
+        """As `held_in`, without what forms tell.
+
+        Args:
+            text: any text.
+        """
+        return (self._searches or self._made()).words(text)
+
+    def _made(self) -> _Searches:
+        words, forms = chain.from_iterable(self._words.values()), self._forms.values()
+        self._searches = _searches_for(tuple(words), tuple(forms))
+        return self._searches
+
+
+class _Searches(NamedTuple):
+    """What tells which words a text holds: all of them, and those without a form."""
+
+    all: Callable[[str], AbstractSet[str]]
+    words: Callable[[str], AbstractSet[str]]
 
 
 def _either(one: Place, other: Place) -> Place:
@@ -138,87 +143,113 @@ def _either(one: Place, other: Place) -> Place:
     return one if one is other else Place.ANYWHERE if Place.AS_WRITTEN in (one, other) else min(one, other)
 
 
+class _Meant(NamedTuple):
+    """What is said where certain signs stand.
+
+    Attributes:
+        word: the word.
+        kind: its place, where that is still to be looked at; else that of a word that counts anywhere.
+        first: how far before the end of the signs it begins.
+        last: how far before that it ends.
+    """
+
+    word: str
+    kind: int
+    first: int
+    last: int
+
+
 @lru_cache(8)
-def _search_for(
-    said: tuple[tuple[Place, frozenset[str]], ...], forms: tuple[tuple[str, re.Pattern[bytes]], ...]
-) -> Callable[[str], AbstractSet[str]]:
+def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
     """What searches a text; made once for the same words, because that takes as long as many texts."""
     places: dict[str, Place] = {}
     for place, words in said:
         for word in words:
             places[word] = _either(place, places.get(word, place))
-    find, which = _finder([(word, int(place), form) for word, place in places.items() for form in _forms(word, place)])
-    others = [(word, form.search) for word, form in forms]
+    letters = [(word, word.encode()) for word in places if len(word) == 1]
+    signs, meant = _signs_of({word: place for word, place in places.items() if len(word) > 1})
+    find_signs = signs_in(signs)
+    searches = [
+        (_least([pattern for _, pattern in each]), [word for word, _ in each], patterns_in([form for _, form in each]))
+        for each in forms
+        if each
+    ]
 
-    def search(text: str) -> AbstractSet[str]:
-        written = as_searched(text)
-        held = {word for word, holds in others if holds(written)}
-        for index, start, end in find(written):
-            word, kind, before, after = which[index]
-            if word not in held and (kind <= _AS_WRITTEN or _counts(written, start + before, end - after, kind)):
+    def words_of(written: bytes) -> set[str]:
+        held = {word for word, letter in letters if letter in written} if letters else set[str]()
+        for index, end in find_signs(written):
+            word, kind, first, last = meant[index]
+            if word not in held and (kind == _AS_WRITTEN or _counts(written, end - first, end - last, kind)):
                 held.add(word)
         return held
 
-    return search
+    def all_of(text: str) -> AbstractSet[str]:
+        written = as_searched(text)
+        held = words_of(written)
+        for least, names, find in searches:
+            if len(written) >= least:
+                found = find(written)
+                if found:
+                    held.update([names[index] for index, _ in found])
+        return held
+
+    return _Searches(all_of, lambda text: words_of(as_searched(text)))
 
 
-def _forms(word: str, place: Place) -> frozenset[bytes]:
+def _least(patterns: list[bytes]) -> int:
+    """How long a text is at least that a pattern fits."""
+    return min(parser.parse(pattern.decode("latin-1")).getwidth()[0] for pattern in patterns)
+
+
+def _signs_of(places: Mapping[str, Place]) -> tuple[list[bytes], list[_Meant]]:
+    """What is looked for of words, and what each of that says.
+
+    Args:
+        places: where each word has to stand.
+    """
+    signs, meant = list[bytes](), list[_Meant]()
+    for word, place in places.items():
+        kind = _AS_WRITTEN if place <= _AS_WRITTEN else int(place)
+        for form in _forms(word, place):
+            for before, after in _around(form, place):
+                signs.append(before + form + after)
+                meant.append(_Meant(word, kind, len(form) + len(after), len(after)))
+    return signs, meant
+
+
+def _forms(word: str, place: Place) -> Iterator[bytes]:
     """How a word may be written in the texts that are searched for it."""
     cases = {word} if place is Place.AS_WRITTEN else {word, word.title(), word.upper()}
-    return frozenset(case.encode().translate(_AS_SEARCHED) for case in cases)
+    for case in sorted(cases):
+        form = case.encode()
+        yield from (form.replace(_DIGIT, b"%d" % digit) for digit in (range(10) if _DIGIT in form else (0,)))
 
 
 def _counts(text: bytes, start: int, end: int, kind: int) -> bool:
     """Whether a word counts where it stands, of those that do not count everywhere."""
-    before, after = text[start - 1], text[end]
-    if kind == _BESIDE and before in _BESIDE_WORDS and after in _BESIDE_WORDS:
+    before, after, is_small = text[start - 1], text[end], text[start] >= _SMALL_A
+    # With a large letter a word begins, whatever is before it.
+    if is_small and before in _LETTERS and text[start - 2 : start] not in _ESCAPES:
         return False
-    if text[start] < _SMALL_A:  # with a large letter a word begins, and others may be part of it
-        return kind < _WHOLE or after not in _SMALL
-    return (kind < _WHOLE or after in _SIGNS) and (before in _SIGNS or text[start - 2 : start] in _ESCAPES)
+    if kind >= _WHOLE and after in (_LETTERS if is_small else _SMALL):
+        return False
+    return kind != _BESIDE or before in _LETTERS or before in _BEFORE_IN_NAME or after in _AFTER_IN_NAME
 
 
-def _finder(words: list[tuple[str, int, bytes]]) -> tuple[Callable[[bytes], list[tuple[int, int, int]]], list[_Form]]:
-    """What finds words in a text: which form, and where each begins and ends; and the forms."""
-    if find_spec("ahocorasick_rs") is None:
-        forms = [form for _, _, form in words]
-        return lambda text: _found_one_by_one(forms, text), [(word, kind, 0, 0) for word, kind, _ in words]
-    patterns: list[bytes] = []
-    which: list[_Form] = []
-    for word, kind, form in words:
-        for before, after in _around(form, kind):
-            patterns.append(before + form + after)
-            which.append((word, kind, len(before), len(after)))
-    library: Any = import_module("ahocorasick_rs")
-    search = library.BytesAhoCorasick(patterns, implementation=library.Implementation.DFA).find_matches_as_indexes
-    return lambda text: search(text, overlapping=True), which
-
-
-def _around(form: bytes, kind: int) -> Iterator[tuple[bytes, bytes]]:
+def _around(form: bytes, place: Place) -> Iterator[tuple[bytes, bytes]]:
     """What has to stand before and behind a form of a word, where it is mostly found as it does not count.
 
     Of others that is looked at when they are found: large letters are rare, and few words hold `address`.
     """
-    if kind <= _AS_WRITTEN or form[0] < _SMALL_A or (kind != _BESIDE and len(form) >= _RARE):
+    is_rare = form[0] < _SMALL_A or (place is not Place.BESIDE and len(form) >= _RARE)
+    if place < _BEGINS or is_rare or not is_at_once():
         yield b"", b""
         return
     yield from ((escape, b"") for escape in _ESCAPES)
-    for sign in _SIGNS:
-        if kind == _BESIDE and sign in _BESIDE_WORDS:
-            yield from ((bytes([sign]), bytes([after])) for after in _IN_NAMES)
-        else:
-            yield bytes([sign]), b""
-
-
-def _found_one_by_one(words: list[bytes], text: bytes) -> list[tuple[int, int, int]]:
-    """The same, in ten times the time, where the library has not been built for the machine."""
-    found = []
-    for index, word in enumerate(words):
-        at = text.find(word)
-        while at >= 0:
-            found.append((index, at, at + len(word)))
-            at = text.find(word, at + 1)
-    return found
+    before = _BEFORE_IN_NAME if place is Place.BESIDE else _NO_LETTERS
+    yield from ((bytes([sign]), b"") for sign in before)
+    if place is Place.BESIDE:
+        yield from ((b"", bytes([sign])) for sign in _AFTER_IN_NAME)
 
 
 ANCHORS: Final = _Anchors()

@@ -97,26 +97,31 @@ _SHAPES: Final = (
 )
 
 
+_THREE_PARTS: Final = "three parts"
+_FORM_OF_PARTS: Final = rb"[-?0-9A-Za-z_]{22}\.[-?0-9A-Za-z_]{6}\.[-?0-9A-Za-z_]{27}"
+"""What a text holds that the shape fits whose word is in many texts."""
+_LINK: Final = next(shape for shape in _SHAPES if shape.words == ("://",))
+"""The shape whose word is in every link, and whose letter is in few texts."""
+
+
 def _anchors_of(word: str) -> tuple[str, ...]:
     """What a text must hold that holds a word of a shape."""
     if word == "_":
         return tuple(f"{start}_" for start in _UNDERSCORED)
     if word in ("SK", "AC"):  # in the middle of many words, but mostly not before a digit or one of six letters
         return tuple(f"{word}{digit}" for digit in "0abcdef")
+    if word == ".":
+        return (_THREE_PARTS,)
     return ("PRIVATE KEY",) if word == "PRIVATE" else (word,)
 
 
-_ANYWHERE: Final = next(shape for shape in _SHAPES if shape.words == (".",))
-"""The shape that has no word which is rare."""
-_LINK: Final = next(shape for shape in _SHAPES if shape.words == ("://",))
-"""The shape whose word is in every link, and whose letter is in few texts."""
 _BY_ANCHOR: Final[dict[str, list[tuple[str, _Shape]]]] = {}
 """By what a text holds: the words of shapes as they are written, and the shapes."""
 for _each in _SHAPES:
-    for _word in _each.words if _each not in (_ANYWHERE, _LINK) else ():
+    for _word in _each.words if _each is not _LINK else ():
         for _anchor in _anchors_of(_word):
             _BY_ANCHOR.setdefault(_anchor, []).append((_word, _each))
-ANCHORS.use("shapes", {Place.AS_WRITTEN: frozenset(_BY_ANCHOR)})
+ANCHORS.use("shapes", {Place.AS_WRITTEN: frozenset(_BY_ANCHOR) - {_THREE_PARTS}}, {_THREE_PARTS: _FORM_OF_PARTS})
 
 _UNSURE: Final = (
     ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),
@@ -159,9 +164,7 @@ def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
 
 def _likely(text: str, held: AbstractSet[str]) -> list[_Shape]:
     """The shapes whose words a text holds."""
-    likely = [_ANYWHERE] if _ANYWHERE.letter in text else []
-    if _LINK.letter in text:
-        likely.append(_LINK)
+    likely = [_LINK] if _may_hold_link(text) else []
     for anchor in held:
         for word, shape in _BY_ANCHOR.get(anchor, ()):
             if shape.letter in text and word in text and shape not in likely:
@@ -176,7 +179,12 @@ def may_hold_secret(text: str, held: AbstractSet[str]) -> bool:
         text: any text.
         held: the words of `ANCHORS` that it holds.
     """
-    return bool(held) or OWN.searches_all or _ANYWHERE.letter in text or _LINK.letter in text
+    return bool(held) or OWN.searches_all or _may_hold_link(text)
+
+
+def _may_hold_link(text: str) -> bool:
+    """Whether a text may hold a link with a login."""
+    return _LINK.letter in text and _LINK.words[0] in text
 
 
 def may_begin_secret(run: str) -> bool:

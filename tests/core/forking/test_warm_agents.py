@@ -73,7 +73,7 @@ def told():
             "files": len(os.listdir("/proc/self/fd")), "counted": len(COUNTED), "position": CONTEXT,
             "parent": os.getppid(), "leads": os.getsid(0) == os.getpid(), "read": sys.stdin.read(),
             "loaded": sorted(name for name in sys.modules if not name.startswith("agent_tt")
-                and name.partition(".")[0] not in ("ahocorasick_rs", "platformdirs")),
+                and name.partition(".")[0] not in ("hyperscan", "platformdirs")),
             "signal": str(__import__("signal").getsignal(2)),
             "command": open("/proc/self/cmdline").read(),
         },

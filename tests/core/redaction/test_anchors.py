@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.redaction.personal_kinds import PERSONAL
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS, WORD
 
-from agent_tt.redaction import anchors, shapes
+from agent_tt.redaction import anchors, multiple_search, shapes
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import SECRET_HINTS, STRICT_FIELDS
 from agent_tt.redaction.given import GIVEN
@@ -110,10 +110,13 @@ def test_parameters_are_found_as_by_one_search_through_the_whole_text(text: str)
 def test_the_words_of_a_text_are_the_same_without_the_library(text: str):
     held = ANCHORS.held_in(text)
     with pytest.MonkeyPatch.context() as without:
-        without.setattr(anchors, "find_spec", lambda _name: None)
-        without.setattr(ANCHORS, "_search", None)
+        without.setattr(anchors, "is_at_once", lambda: False)
+        without.setattr(multiple_search, "is_at_once", lambda: False)
+        anchors._searches_for.cache_clear()
+        without.setattr(ANCHORS, "_searches", None)
         alone = ANCHORS.held_in(text)
-    ANCHORS._search = None
+    ANCHORS._searches = None
+    anchors._searches_for.cache_clear()
     assert alone == held
 
 

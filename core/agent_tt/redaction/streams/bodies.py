@@ -32,6 +32,7 @@ _SHORTEST_KEY: Final = 8
 """Characters of a key of JSON that may be a secret itself."""
 _LONGEST_LINE: Final = 1 << 20
 _DATA: Final = re.compile(r"[ \t]{0,40}data:[ ]?")
+_NO_LINE: Final = (b"\n", b"\r\n")
 _DATA_KEY: Final = ("data",)
 """What events say that are no JSON, or nothing but a text."""
 _TOKEN: Final = re.compile(
@@ -126,8 +127,11 @@ class Body:
         del self._line[:begin]
 
     def _take_line(self, line: bytes) -> None:
-        text, start = line.decode("utf-8", "surrogateescape"), self._read
+        start = self._read
         self._read += len(line)
+        if line in _NO_LINE:  # every other one of server-sent events
+            return
+        text = line.decode("utf-8", "surrogateescape")
         data = _DATA.match(text)
         begin = 0 if data is None else data.end()
         payload = text[begin:].rstrip("\r\n")

@@ -7,14 +7,14 @@ between its texts, and of these only what may hold a secret is looked at: parsin
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.names import kind_of
 from agent_tt.redaction.own import OWN
-from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.texts import Clean, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -30,33 +30,27 @@ _SHORTEST_KEY: Final = 8
 """Characters of a key that may be a secret itself."""
 _COUNT: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?![0-9.eE])")
 """A number that counts something: no personal data is as short."""
+_TEXT: Final = r'([^"\\]*)'
+"""A text of JSON without escapes."""
 
 
-class _Value(NamedTuple):
-    """A value that may differ from event to event.
-
-    Attributes:
-        before: what is written before it, back to the value before that.
-        is_text: whether it is a text; else it is a number that counts.
-        key: of a text, which one of the stream it is a stretch of; None of one that stands for itself.
-    """
-
-    before: str
-    is_text: bool
-    key: Key | None
+_LONGEST_KEPT: Final = 64
+_NAMELESS: Final = Clean()
+"""Texts that say nothing of others: the words of a language come again and again."""
 
 
 class EventForm:
     """How an event is written.
 
     Args:
-        values: what may differ, in order.
-        after: what is written after all of it.
+        written: fits what is written so: a group for each text that may differ from event to event.
+        keys: which text of the stream each of these is a stretch of; None of one that stands for itself.
     """
 
-    def __init__(self, values: Sequence[_Value], after: str) -> None:
-        self._values = values
-        self._after = after
+    def __init__(self, written: re.Pattern[str], keys: Sequence[Key | None]) -> None:
+        self._written = written
+        self._keys = keys
+        self._quiet: list[str | None] = [None] * len(keys)
         self._version = GIVEN.version
 
     @classmethod
@@ -75,15 +69,17 @@ class EventForm:
             return None
         if any(len(key) >= _SHORTEST_KEY and not key.replace("_", "").isalpha() for key in keys):
             return None
-        values, at = list[_Value](), 0
+        parts, of_texts, at = list[str](), list["Key | None"](), 0
         for leaf, token in zip(leaves, written, strict=True):
             is_text = isinstance(leaf.held, str)
             if not leaf.path or _tells_texts_apart(leaf) or not (is_text or _COUNT.fullmatch(token[0])):
                 continue
             first, last = token.span("text") if is_text else token.span()
-            values.append(_Value(text[at:first], is_text, leaf.key))
+            parts += [re.escape(text[at:first]), _TEXT if is_text else _COUNT.pattern]
+            if is_text:
+                of_texts.append(leaf.key)
             at = last
-        return cls(values, text[at:])
+        return cls(re.compile("".join([*parts, re.escape(text[at:])])), of_texts)
 
     def texts_in(self, text: str) -> list[tuple[Key | None, str, int]] | None:
         """The texts of another event that are to be judged, with their places; None where it is not of this form.
@@ -91,24 +87,19 @@ class EventForm:
         Args:
             text: the event.
         """
-        if "\\" in text or not text.isprintable() or self._version != GIVEN.version:
+        match = self._written.fullmatch(text)
+        if match is None or not text.isprintable() or self._version != GIVEN.version:
             return None
-        found, at = [], 0
-        for value in self._values:
-            if not text.startswith(value.before, at):
+        found, quiet = [], self._quiet
+        for number, (key, said) in enumerate(zip(self._keys, match.groups(), strict=True)):
+            is_new = said != quiet[number]
+            if is_new and _names_something(said):
                 return None
-            first = at + len(value.before)
-            if value.is_text:
-                at = text.find('"', first)
-                found.append((value.key, text[first:at], first))
-            else:
-                count = _COUNT.match(text, first)
-                at = -1 if count is None else count.end()
-            if at < 0:
-                return None
-        if text[at:] != self._after or _names_something(text):
-            return None
-        return [each for each in found if each[0] is not None or redact_text(each[1]) != each[1]]
+            if key is not None or (is_new and redact_text(said) != said):
+                found.append((key, said, match.start(number + 1)))
+            elif is_new:
+                quiet[number] = said  # mostly the next event says it again
+        return found
 
 
 def may_name(text: str, keys: Collection[str], leaves: Sequence[Leaf]) -> bool:
@@ -119,15 +110,24 @@ def may_name(text: str, keys: Collection[str], leaves: Sequence[Leaf]) -> bool:
         keys: the names of its fields, as they are written.
         leaves: its texts and numbers.
     """
-    if _names_something(text) or (FIELDS and ("value" in keys or any(map(kind_of, keys)))):
+    if "\\u" in text or "value" in keys or any(map(kind_of, keys)):
+        return True
+    if any(_names_something(leaf.held) for leaf in leaves if isinstance(leaf.held, str)):
         return True
     return OWN.has_profile and any(type(leaf.held) is int and leaf.held >= OWN.least_number for leaf in leaves)
 
 
 def _names_something(text: str) -> bool:
-    """Whether a text may hold the name of a secret, as far as one says that is no field of a project's own."""
-    held = ANCHORS.held_in(text)
-    return "\\u" in text or (bool(held) and (any(FIELDS.hints_in(held)) or "auth" in held or "-u" in held))
+    """Whether a text of an event may say what another of its texts is: the name of a header, an option, a field."""
+    seen = _NAMELESS.seen()
+    if text in seen:
+        return False
+    held = ANCHORS.words_in(text)
+    if held and (any(FIELDS.hints_in(held)) or "auth" in held or "-u" in held):
+        return True
+    if len(text) < _LONGEST_KEPT:
+        seen.add(text)
+    return False
 
 
 def _tells_texts_apart(leaf: Leaf) -> bool:

@@ -134,7 +134,7 @@ def stays_calm(text: str, before: int, run: int) -> bool:
     grown = text[run:]
     if len(grown) > _LONGEST_CALM or _PLAIN.fullmatch(grown) is None or GIVEN.secrets:
         return False
-    held = ANCHORS.held_in(text[max(0, before - _LONGEST_HINT) :])
+    held = ANCHORS.words_in(text[max(0, before - _LONGEST_HINT) :])
     return not (
         any(FIELDS.hints_in(held))
         or not held.isdisjoint(_BEARER)

@@ -1,0 +1,119 @@
+r"""Many signs and patterns looked for in one pass over a text.
+
+Hyperscan does it (its sibling Vectorscan, on all systems but Windows): a byte of a text takes a third of a nanosecond,
+whether a hundred signs are looked for or a thousand. Without it the same is found, in ten times the time and more.
+
+A pattern means the same to Hyperscan and to `re`: it looks neither ahead nor back, refers to no group, says the
+characters that it means (`[0-9]`, not `\d`), and fits a thousand of them at most.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Found: TypeAlias = list[tuple[int, int]]
+    Find: TypeAlias = Callable[[bytes], Found]
+
+__all__ = ["is_at_once", "patterns_in", "signs_in"]
+
+_LOG = logging.getLogger(__name__)
+_LIBRARY: Final = "hyperscan"
+_MOST: Final = 1 << 30
+"""Bytes that the library searches in one go; it takes no more than four times as many."""
+_LONGEST_FOUND: Final = 1 << 10
+
+
+@cache
+def is_at_once() -> bool:
+    """Whether one pass finds all: the library is there, and made for this machine."""
+    if find_spec(_LIBRARY) is None:
+        return False
+    library: Any = import_module(_LIBRARY)
+    try:
+        library.Database().compile(expressions=[b"a"], ids=[0], flags=[0])
+    except library.error as error:
+        _LOG.warning("texts are searched for secrets slowly, because Hyperscan does not work here: %s", error)
+        return False
+    return True
+
+
+def signs_in(signs: Sequence[bytes]) -> Find:
+    """Make what finds signs in a text: the index and end of each, wherever it stands.
+
+    Args:
+        signs: the signs, none of them empty.
+    """
+    if is_at_once():
+        return _at_once([_as_pattern(sign) for sign in signs], is_enough=False)
+
+    def find(text: bytes) -> Found:
+        found = []
+        for index, sign in enumerate(signs):
+            at = text.find(sign)
+            while at >= 0:
+                found.append((index, at + len(sign)))
+                at = text.find(sign, at + 1)
+        return found
+
+    return find
+
+
+def patterns_in(patterns: Sequence[bytes]) -> Find:
+    """Make what finds patterns in a text: the index of each that fits anywhere, and an end.
+
+    Args:
+        patterns: the patterns.
+    """
+    if is_at_once():
+        return _at_once(patterns, is_enough=True)
+    searches = [re.compile(pattern, re.DOTALL).search for pattern in patterns]
+
+    def find(text: bytes) -> Found:
+        matches = ((index, search(text)) for index, search in enumerate(searches))
+        return [(index, match.end()) for index, match in matches if match is not None]
+
+    return find
+
+
+def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
+    """What finds patterns with the library; one place of each where that `is_enough`."""
+    library: Any = import_module(_LIBRARY)
+    flags = library.HS_FLAG_DOTALL | (library.HS_FLAG_SINGLEMATCH if is_enough else 0)
+    database = library.Database()
+    database.compile(expressions=[*patterns], ids=[*range(len(patterns))], flags=[flags] * len(patterns))
+    scan, spare = database.scan, [library.Scratch(database)]
+
+    def find(text: bytes) -> Found:
+        if len(text) > _MOST:
+            return [
+                (index, start + end)
+                for start in range(0, len(text), _MOST - _LONGEST_FOUND)
+                for index, end in find(text[start : start + _MOST])
+            ]
+        found: Found = []
+        # One that nobody uses: other threads search meanwhile, and so may what interrupts this one.
+        scratch = spare.pop() if spare else library.Scratch(database)
+        try:
+            scan(text, _note, 0, found, scratch)
+        finally:
+            spare.append(scratch)
+        return found
+
+    return find
+
+
+def _note(index: int, _start: int, end: int, _flags: int, found: Found) -> None:
+    found.append((index, end))
+
+
+def _as_pattern(sign: bytes) -> bytes:
+    """A sign as a pattern that fits it alone. No byte of it may be a NUL, at which the library would stop reading."""
+    return b"".join(b"%c" % byte if chr(byte).isalnum() else rb"\x%02x" % byte for byte in sign)
