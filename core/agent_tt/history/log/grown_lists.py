@@ -38,6 +38,7 @@ class _Grown:
         items: what they appended.
         ends: how many of the items there are after each row.
         whole: False if a blob in them could not be read; placeholders stand for it.
+        size: bytes of the rows before compression; None where there are blobs beside them.
     """
 
     is_set: bool = False
@@ -45,6 +46,7 @@ class _Grown:
     items: list[Wire] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     whole: bool = True
+    size: int | None = 0
 
 
 def collect(
@@ -148,7 +150,8 @@ def _stretch(log: StateLog, track: int, low: int, high: int, births: Mapping[Pat
         read = _read(log, track, low, high, missing)
         for path, grown in read.items():
             if grown.whole:
-                log.parts.put(("grown", track, low, path, missing[path]), grown, len(tlv(grown.items)))
+                size = len(tlv(grown.items)) if grown.size is None else grown.size
+                log.parts.put(("grown", track, low, path, missing[path]), grown, size)
         found |= read
     return found
 
@@ -162,17 +165,18 @@ def _read(log: StateLog, track: int, low: int, high: int, births: Mapping[Path, 
         return op[1] in paths or (op[0] == "s" and any(path[: len(as_path(op[1]))] == op[1] for path in paths))
 
     for row in log.near(track, low, high, wanted):
-        for op in row.ops:
-            if op[0] == "a":
-                if op[1] in paths:
-                    path = as_path(op[1])
-                    if row.seq >= births[path]:
-                        _grow(found[path], op, row.seq)
-            elif op[0] == "s" and row.seq in born_at:
+        codes = ("a", "s") if row.seq in born_at else ("a",)
+        for op in [op for op in row.ops if op[0] in codes]:
+            if op[0] == "s":
                 _set(found, births, op, row.seq)
+            elif op[1] in paths:
+                path = as_path(op[1])
+                if row.seq >= births[path]:
+                    _grow(found[path], op, row.seq)
         for grown in found.values():
             grown.ends.append(len(grown.items))
             grown.whole &= row.whole
+            grown.size = None if row.size is None or grown.size is None else grown.size + row.size
     return found
 
 
@@ -207,7 +211,7 @@ def _list_in(value: Wire, at: Path) -> list[Wire]:
 
 def as_path(steps: Wire) -> Path:
     """A path from a file; what is no step of one is left out."""
-    return tuple(step for step in steps if isinstance(step, str | int)) if isinstance(steps, list) else ()
+    return tuple([step for step in steps if isinstance(step, str | int)]) if isinstance(steps, list) else ()
 
 
 def _not_grown(seq: int) -> Damaged:

@@ -85,11 +85,13 @@ class RowOps(NamedTuple):
 
     Attributes:
         whole: False if a blob could not be read; placeholders stand for it.
+        size: bytes of the operations before compression; None where there are blobs beside them.
     """
 
     seq: int
     ops: list[Op]
     whole: bool = True
+    size: int | None = None
 
 
 class StateLog:
@@ -326,7 +328,7 @@ class StateLog:
     def _decode(self, plain: bytes, seq: int, what: str, wanted: Wanted | None) -> RowOps:
         payload = unpack(plain, what)
         if isinstance(payload, list):
-            return RowOps(seq, _checked(payload, what))
+            return RowOps(seq, _checked(payload, what), True, len(plain))
         if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
             raise _malformed(what)
         checked = _checked(payload["o"], what)
