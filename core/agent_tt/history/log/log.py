@@ -328,7 +328,7 @@ class StateLog:
     def _decode(self, plain: bytes, seq: int, what: str, wanted: Wanted | None) -> RowOps:
         payload = unpack(plain, what)
         if isinstance(payload, list):
-            return RowOps(seq, _checked(payload, what), True, len(plain))
+            return RowOps(seq, _checked(payload, what), size=len(plain))
         if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
             raise _malformed(what)
         checked = _checked(payload["o"], what)
