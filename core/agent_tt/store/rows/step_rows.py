@@ -180,7 +180,7 @@ class StepRows:
             if kept is not None and kept[0] == told:
                 return [*kept[1]]
             rows = _rows_in(told)
-            if rows is not None and hashed_all(_proven_forms(rows)).hex() == told.proofs.lower():
+            if rows is not None and b"".join(hashed_all(_proven_forms(rows))).hex() == told.proofs.lower():
                 steps = self._whole(self._steps(rows, run, inherited=inherited), first, last, inherited=inherited)
                 if _OVER.issuperset([step.status for step in steps]):
                     self._kept.put(key, (told, [*steps]), 2 * len(told.text) + _STEP_SIZE * len(steps))
