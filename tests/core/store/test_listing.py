@@ -17,6 +17,7 @@ from agent_tt.codec.tlv import tlv
 from agent_tt.history.changes.ops import apply
 from agent_tt.model import ErrorInfo, NewStep, Step, StepEnd
 from agent_tt.store import open_store
+from agent_tt.store.rows import run_rows
 
 
 def test_a_listed_step_is_whole_and_frozen(tmp_path: Path) -> None:
@@ -136,3 +137,26 @@ def test_a_run_that_goes_on_is_listed_as_far_as_it_is_and_a_list_is_the_callers_
     assert (last.status, last.error) == ("error", ErrorInfo("builtins:ValueError", "no", ""))
     writer.finish("failed")
     store.close()
+
+
+def test_runs_are_listed_in_pages_newest_first_and_one_that_is_damaged_later_is_told(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(run_rows, "_AT_ONCE", 3)
+    store = new_store(tmp_path)
+    made = [chat(store, 1) for _ in range(8)]
+    archived = made[2]
+    store.set_archived([archived], archived=True)
+    store.set_tags(made[4], ["kept"])
+    store.close()
+    with closing(sqlite3.connect(store.path)) as other, other:
+        other.execute("DELETE FROM runs WHERE run = 4")  # numbers have gaps
+    reading = open_store(store.path, read_only=True)
+    listed = reading.runs(archived=True)
+    assert [run.id for run in listed] == [run_id for run_id in reversed(made) if run_id != made[3]]
+    assert [run.id for run in reading.runs()] == [run.id for run in listed if run.id != archived]
+    assert [run.id for run in reading.runs(limit=2)] == made[:-3:-1]
+    assert [run.tags for run in listed if run.tags] == [("kept",)]
+    assert reading.runs(archived=True) == listed
+    with closing(sqlite3.connect(store.path)) as other, other:
+        other.execute("UPDATE runs SET name = 'other' WHERE run = 6")
+    assert [run.id for run in reading.runs(archived=True) if run.damaged is not None] == [made[5]]
+    reading.close()
