@@ -8,7 +8,7 @@ from agent_tt.errors import RunNotFound
 from agent_tt.history.log.index import PathIndex
 from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
-from agent_tt.history.log.values import value_at
+from agent_tt.history.log.values import is_there, value_at
 from agent_tt.model import Problem
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
@@ -210,6 +210,16 @@ class StoreReader(RunSource):
         position = self.lineage.position(self.lineage.number(run_id), step)
         return value_at(self.log, position.track, position.seq, path)
 
+    def has_value(self, run_id: str, step: int, path: Path) -> bool:
+        """Say whether a state has a value at a place, which is not read.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: the state cannot be rebuilt at all.
+        """
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        return is_there(self.log, position.track, position.seq, path)
+
     def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
         """Read two states to compare them; the items of lists that only grew are the same objects in both.
 
@@ -289,12 +299,14 @@ class StoreReader(RunSource):
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """Find the first later step that changed the value at `path`."""
-        run = self.lineage.number(run_id)
-        position = self.lineage.position(run, step)
-        track = self.lineage.continuation(run, position.track)
-        last = self.lineage.last_seq(run, track)
-        found = self._index.next_write(track, position.seq, last, path)
-        return None if found is None else self.lineage.step_of(track, found)
+        with self.database.moment() as version:
+            run = self.lineage.number(run_id)
+            seen = self._seen_at(version)
+            position = seen.position(run, step)
+            track = self.lineage.continuation(run, position.track)
+            last = self.lineage.last_seq(run, track)
+            found = seen.index.next_write(track, position.seq, last, path)
+            return None if found is None else self.lineage.step_of(track, found)
 
     def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
         """Find steps first..last at whose end something else may lie at a place of the state; perhaps too many.

@@ -200,7 +200,9 @@ def fill(
     return state, whole
 
 
-def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, path: Path) -> Wire:
+def value_in(
+    log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, path: Path, *, read: bool = True
+) -> Wire:
     """The value at a place of the state that a keyframe holds, which nobody may change.
 
     Args:
@@ -208,6 +210,7 @@ def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyfram
         segments: where the checkpoints up to it lie.
         keyframe: the keyframe.
         path: the place, in wire coordinates.
+        read: whether the value is wanted; else None stands for one that is stored apart.
 
     Raises:
         PathNotFound: there is nothing.
@@ -221,6 +224,8 @@ def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyfram
         if place != path[: len(place)]:
             continue
         rest = path[len(place) :]
+        if not rest and not read:
+            return None
         if kind == "a" and type(named) is int and rest and type(rest[0]) is int:
             item = find_item(log, segments, keyframe.seq, place, named, rest[0])
             return get(item, rest[1:])

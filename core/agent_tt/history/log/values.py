@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import Segment, StateLog
 
-__all__ = ["value_at"]
+__all__ = ["is_there", "value_at"]
 
 _CONTAINERS: Final = (dict, list)
 _KEYS: Final = frozenset({str, int})
@@ -64,7 +64,34 @@ def value_at(log: StateLog, track: int, seq: int, path: Path) -> Wire:
     return copied(get(load(log, track, seq, shared=True).value, path))
 
 
-def _in_log(log: StateLog, segments: Sequence[Segment], path: Path) -> Wire:
+def is_there(log: StateLog, track: int, seq: int, path: Path) -> bool:
+    """Whether the state at a checkpoint has a value at a place, which is not read.
+
+    Raises:
+        StepNotFound: there is no such checkpoint.
+        Damaged: the state cannot be rebuilt at all.
+    """
+    segments = log.begin(track, seq)
+    try:
+        try:
+            if path:
+                _in_log(log, segments, path, read=False)
+                return True
+        except (_Unknown, Damaged):
+            pass
+        get(load(log, track, seq, shared=True).value, path)
+    except PathNotFound:
+        return False
+    return True
+
+
+def _in_log(log: StateLog, segments: Sequence[Segment], path: Path, *, read: bool = True) -> Wire:
+    """The value at a place, or something in its place where it need not be read.
+
+    Raises:
+        PathNotFound: there is none.
+        _Unknown, Damaged: the rows do not tell.
+    """
     keyframe = keyframes.newest(log, segments)
     oldest = 0 if keyframe is None else keyframe.segment
     for position in range(len(segments) - 1, oldest - 1, -1):
@@ -77,7 +104,7 @@ def _in_log(log: StateLog, segments: Sequence[Segment], path: Path) -> Wire:
             return _written(log, segment.track, wrote, path)
     if keyframe is None:
         raise _Unknown
-    return keyframes.value_in(log, segments[: oldest + 1], keyframe, path)
+    return keyframes.value_in(log, segments[: oldest + 1], keyframe, path, read=read)
 
 
 # -------------------------------------------------------------------- rows since the keyframe
