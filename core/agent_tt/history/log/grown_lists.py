@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.codec.paths import get, without_envelopes
+from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
-from agent_tt.history.hashing import path_id
-from agent_tt.history.log.pages import BLOCK, PAGE
+from agent_tt.history.log.pages import PAGE
+from agent_tt.history.log.track_marks import TrackMarks
 from agent_tt.history.payloads.parts import copied
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def collect(
 def find_item(log: StateLog, segments: Sequence[Segment], last: int, path: Path, born: int, position: int) -> Wire:
     """One item of an append-only list as it is at a checkpoint, which nobody may change.
 
-    The index of changes says which rows to look at first. It has no proofs, and needs none here: of a list that only
-    grew, the row that appended an item at a position is the one that did.
+    The index of changes says which row to look at. It has no proofs, and needs none here: of a list that only grew, the
+    row that appended an item at a position is the one that did.
 
     Args:
         log: the log.
@@ -111,28 +111,19 @@ def find_item(log: StateLog, segments: Sequence[Segment], last: int, path: Path,
         Damaged: as `collect` does.
     """
     is_set_anew = any(segment.first == born for segment in segments[1:])  # perhaps, by the edit that a fork begins with
-    for segment in () if is_set_anew else segments:
+    for segment in () if is_set_anew else reversed(segments):
         start, end = max(segment.first, born), min(segment.last, last)
-        for block in _blocks(log, segment.track, path, start, end, position):
-            page = block * BLOCK // PAGE
-            low, high = max(start, page * PAGE), min(end, page * PAGE + PAGE - 1)
-            if low > high:
-                continue
-            grown = _stretch(log, segment.track, low, high, {path: born})[path]
-            at = position - grown.start
-            if 0 <= at < grown.ends[high - low]:
-                return grown.items[at]
+        if start > end:
+            continue
+        wrote = TrackMarks(log, segment.track).newest_append(path, position, start, end)
+        for row in () if wrote is None else log.near(segment.track, wrote, wrote, lambda op: op[1] == [*path]):
+            for op in row.ops:
+                if op[0] == "a" and op[1] == [*path] and type(op[2]) is int and isinstance(op[3], list):
+                    at = position - op[2]
+                    if 0 <= at < len(op[3]):
+                        return op[3][at]
     lists, _ = collect(log, segments, last, {path: born}, shared=True)
     return get(lists[path], (position,))
-
-
-def _blocks(log: StateLog, track: int, path: Path, first: int, last: int, position: int) -> list[int]:
-    """The block of the index in which an item at that position was appended, as the index says."""
-    if first > last:
-        return []
-    found = log.rows.marks(track, path_id(without_envelopes(path)), "grown", first // BLOCK, last // BLOCK)
-    blocks = [block for block, _, length in found if type(block) is int and type(length) is int and length <= position]
-    return [block for block in blocks[-1:] if 0 <= block <= last // BLOCK]
 
 
 def _stretch(log: StateLog, track: int, low: int, high: int, births: Mapping[Path, int]) -> dict[Path, _Grown]:

@@ -20,7 +20,7 @@ from agent_tt.history.log.pages import BLOCK
 from agent_tt.history.log.track_marks import IndexRows, TrackMarks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op
@@ -240,34 +240,10 @@ def _newest(marks: TrackMarks, path: Path, first: int, last: int) -> int | None:
     for depth, step in enumerate(path):
         if not isinstance(step, int):
             continue
-        appended = _newest_append(marks, path[:depth], step, max(best + 1, first), last)
+        appended = marks.newest_append(path[:depth], step, max(best + 1, first), last)
         if appended is not None:
             best = appended
     return best if best >= first else None
-
-
-def _newest_append(marks: TrackMarks, path: Path, position: int, first: int, last: int) -> int | None:
-    """The newest of checkpoints first..last that appended to a list when it had no item at that position yet."""
-    found = marks.by_block(without_envelopes(path), _GROWN, first, last, most_length=position)
-    for block, length in found:
-        low, high, probe = 0, len(block) - 1, _likely(block, length, position)
-        while low <= high:  # since the first of them the list only grew: where an item is tells where another is
-            span = marks.appended(block[probe], path)
-            if span is None:  # the index may name a checkpoint too much
-                del block[probe]
-                low, high, probe = 0, len(block) - 1, 0
-                continue
-            if span[0] <= position < span[1]:
-                return block[probe]
-            if position < span[0]:
-                high = probe - 1
-            else:
-                low = probe + 1
-            probe += (position - span[0]) // max(span[1] - span[0], 1)
-            probe = min(max(probe, low), high)
-        if low:
-            return block[low - 1]
-    return None
 
 
 def _oldest(marks: TrackMarks, path: Path, first: int, last: int) -> int | None:
@@ -281,10 +257,3 @@ def _oldest(marks: TrackMarks, path: Path, first: int, last: int) -> int | None:
             best, last = mark.seq, mark.seq - 1
             break
     return best
-
-
-def _likely(block: Sequence[int], length: int | None, position: int) -> int:
-    """Which checkpoint of one block appended the item at a position, if the list grows as it did before it."""
-    if not length or position < length:
-        return 0
-    return min((position - length) * block[0] // length, len(block) - 1)

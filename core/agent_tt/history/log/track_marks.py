@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.paths import without_envelopes
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import touches
 from agent_tt.history.hashing import path_id
 from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
@@ -23,6 +24,7 @@ __all__ = ["IndexRows", "Mark", "TrackMarks"]
 _FIRST_BLOCKS: Final = 16
 """Blocks of the index that are read at first, of all that could hold what is looked for."""
 
+_GROWN: Final = "grown"
 _STRUCT: Final = "struct"
 _TOUCHED: Final = "touched"
 _ALL_BITS: Final = (1 << 64) - 1
@@ -110,6 +112,28 @@ class TrackMarks:
             if op[0] == "a" and op[1] == list(path) and isinstance(op[2], int) and isinstance(op[3], list)
         ]
         return (min(spans)[0], max(end for _, end in spans)) if spans else None
+
+    def newest_append(self, path: Path, position: int, first: int, last: int) -> int | None:
+        """The newest of checkpoints first..last that appended to a list when it had no item at a position yet."""
+        for block, length in self.by_block(without_envelopes(path), _GROWN, first, last, most_length=position):
+            low, high, probe = 0, len(block) - 1, _likely(block, length, position)
+            while low <= high:  # since the first of them the list only grew: where an item is tells where another is
+                span = self.appended(block[probe], path)
+                if span is None:  # the index may name a checkpoint too much
+                    del block[probe]
+                    low, high, probe = 0, len(block) - 1, 0
+                    continue
+                if span[0] <= position < span[1]:
+                    return block[probe]
+                if position < span[0]:
+                    high = probe - 1
+                else:
+                    low = probe + 1
+                probe += (position - span[0]) // max(span[1] - span[0], 1)
+                probe = min(max(probe, low), high)
+            if low:
+                return block[low - 1]
+        return None
 
     def of(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool = True) -> Iterator[Mark]:
         """List the checkpoints first..last that changed a path in the way that `kind` names.
@@ -222,3 +246,10 @@ def _says(touch: Touch, kind: TouchKind) -> bool:
 
 def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here
     return False
+
+
+def _likely(block: Sequence[int], length: int | None, position: int) -> int:
+    """Which checkpoint of one block appended the item at a position, if the list grows as it did before it."""
+    if not length or position < length:
+        return 0
+    return min((position - length) * block[0] // length, len(block) - 1)

@@ -92,6 +92,13 @@ def _in_log(log: StateLog, segments: Sequence[Segment], path: Path, *, read: boo
         PathNotFound: there is none.
         _Unknown, Damaged: the rows do not tell.
     """
+    if int in map(type, path) and segments[-1].first <= segments[-1].last:
+        try:
+            grown = keyframes.in_grown_list(log, segments, path)
+        except Damaged:  # the rows may tell all the same
+            grown = None
+        if grown is not None:
+            return grown[0]
     keyframe = keyframes.newest(log, segments)
     oldest = 0 if keyframe is None else keyframe.segment
     for position in range(len(segments) - 1, oldest - 1, -1):

@@ -259,7 +259,7 @@ class StepRows:
 
     def _tracks(self, numbers: set[int | None]) -> dict[int | None, str]:
         """The names of tracks by their numbers; `main` for those that are not there."""
-        found = dict(self._rows.query(_TRACKS, (orjson.dumps([*numbers]).decode(),)))
+        found: dict[Any, Any] = dict(self._rows.query(_TRACKS, (orjson.dumps([*numbers]).decode(),)))
         names = {number: found.get(number, "main") for number in numbers}
         return {number: name if isinstance(name, str) else "" for number, name in names.items()}
 
