@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.history.log.log import Segment, StateLog
+    from agent_tt.history.log.log import RowOps, Segment, StateLog
 
 __all__ = ["as_path", "collect", "find_item"]
 
@@ -115,15 +115,23 @@ def find_item(log: StateLog, segments: Sequence[Segment], last: int, path: Path,
         start, end = max(segment.first, born), min(segment.last, last)
         if start > end:
             continue
-        wrote = TrackMarks(log, segment.track).newest_append(path, position, start, end)
-        for row in () if wrote is None else log.near(segment.track, wrote, wrote, lambda op: op[1] == [*path]):
-            for op in row.ops:
-                if op[0] == "a" and op[1] == [*path] and type(op[2]) is int and isinstance(op[3], list):
-                    at = position - op[2]
-                    if 0 <= at < len(op[3]):
-                        return op[3][at]
+        marks = TrackMarks(log, segment.track)
+        wrote = marks.newest_append(path, position, start, end)
+        for op in () if wrote is None else _with_blobs(log, segment.track, marks.row(wrote), [*path]):
+            if op[0] == "a" and op[1] == [*path] and type(op[2]) is int and isinstance(op[3], list):
+                at = position - op[2]
+                if 0 <= at < len(op[3]):
+                    return op[3][at]
     lists, _ = collect(log, segments, last, {path: born}, shared=True)
     return get(lists[path], (position,))
+
+
+def _with_blobs(log: StateLog, track: int, row: RowOps, place: list[Wire]) -> list[Op]:
+    """The operations of a row that was read without blobs, with those of the operations at a place."""
+    if row.size is not None:  # there are none
+        return row.ops
+    (row,) = log.operations(track, row.seq, row.seq, lambda op: op[1] == place)
+    return row.ops
 
 
 def _stretch(log: StateLog, track: int, low: int, high: int, births: Mapping[Path, int]) -> dict[Path, _Grown]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
-    from agent_tt.history.log.log import StateLog
+    from agent_tt.history.log.log import RowOps, StateLog
     from agent_tt.history.rows import Row, TouchKind
 
 __all__ = ["IndexRows", "Mark", "TrackMarks"]
@@ -89,20 +89,24 @@ class TrackMarks:
         self._track = track
         self._index = index or IndexRows(log, track)
         self._reach = self._index.reach
-        self._ops: dict[int, list[Op]] = {}
+        self._rows: dict[int, RowOps] = {}
         self._touches: dict[int, dict[Path, Touch]] = {}
 
-    def ops(self, seq: int) -> list[Op]:
-        """The operations of a checkpoint, without their blobs; nobody may change them.
+    def row(self, seq: int) -> RowOps:
+        """A checkpoint's operations, without their blobs; nobody may change them.
 
         Raises:
             Damaged: its row cannot be read.
         """
-        known = self._ops.get(seq)
+        known = self._rows.get(seq)
         if known is None:
-            (row,) = self._log.operations(self._track, seq, seq, _nothing)
-            known = self._ops[seq] = row.ops
+            (known,) = self._log.operations(self._track, seq, seq, _nothing)
+            self._rows[seq] = known
         return known
+
+    def ops(self, seq: int) -> list[Op]:
+        """The same operations alone."""
+        return self.row(seq).ops
 
     def appended(self, seq: int, path: Path) -> tuple[int, int] | None:
         """The positions of the items that a checkpoint appended to a list: the first, and the one after the last."""
