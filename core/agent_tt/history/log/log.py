@@ -129,8 +129,7 @@ class StateLog:
             if parent is not None and fork_seq is not None:
                 seq = min(fork_seq, seq)
             current = parent
-        walk.reverse()
-        return walk
+        return walk[::-1]
 
     def _parent(self, track: int) -> tuple[int | None, int | None]:
         known = self._parents.get(track)
@@ -218,8 +217,7 @@ class StateLog:
                 yield page[seq]
 
     def _fetch(self, track: int, first: int, last: int) -> list[LogRow]:
-        found = self.rows.deltas(row_key(track, first), row_key(track, last))
-        return [_log_row(track, columns) for columns in found]
+        return [_log_row(track, columns) for columns in self.rows.deltas(row_key(track, first), row_key(track, last))]
 
     def plain(self, row: LogRow) -> bytes:
         """The operations of a row exactly as they were stored, before compression: what the chain covers.

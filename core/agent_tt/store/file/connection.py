@@ -138,14 +138,15 @@ class Database(HistoryRows):
         Raises:
             StoreUnreadable: the file cannot be read (see its subclasses).
         """
-        with self.lock, self.translated:
+        with self.lock:
             self._check_usable()
             try:
                 return self._connection.execute(sql, parameters).fetchall()
-            except sqlite3.OperationalError as error:
-                if "Could not decode" not in str(error):
-                    raise
-            return self._query_damaged_text(sql, parameters)
+            except Exception as error:
+                with self.translated:
+                    if not isinstance(error, sqlite3.OperationalError) or "Could not decode" not in str(error):
+                        raise
+                    return self._query_damaged_text(sql, parameters)
 
     def _query_damaged_text(self, sql: str, parameters: Sequence[SqlValue]) -> list[Row]:
         """The same rows where a damaged text is not UTF-8: what cannot be read of it is shown as U+FFFD."""
