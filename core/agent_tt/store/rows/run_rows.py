@@ -52,7 +52,7 @@ T = TypeVar("T")
 _UNREADABLE: Final = "(damaged)"
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
 _NEWEST_FIRST: Final = "ORDER BY r.started_us DESC, r.run DESC"
-_AT_ONCE: Final = 1_000
+_AT_ONCE: Final = 10_240
 """Rows that are held at once while all runs are read: each takes three times what is kept of it."""
 
 _MOST_SHARED: Final = 4_096
