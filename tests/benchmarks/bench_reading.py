@@ -18,7 +18,9 @@ write of a value reading backwards until it differs. Where it keeps each state w
 
 Thresholds are those of a growing chat, which is what the rows are about. Elsewhere the peer may have less to do: of
 documents DeepDiff finds out by one comparison each that they are the same, and 500 small states are listed at once.
-What is read for the first time is compressed and proven, which SqliteSaver's rows are not: that row has no threshold.
+What is read for the first time is compressed and proven, which SqliteSaver's rows are not: those rows have no
+threshold. More than half of that time is zstd and JSON alone, as each row of the log is a frame of its own. Steps that
+were listed before are read again and compared, and made anew where they differ: `list all steps` is of such ones.
 
 Exits with 1 if a threshold is missed.
 """
@@ -142,10 +144,10 @@ WORKLOADS: Final = {
     ),
 }
 
-WARM, FIRST, VALUE, FIRST_VALUE, NEAR, NEAR_WALK, FAR, WRITE, LIST = (
+WARM, FIRST, VALUE, FIRST_VALUE, NEAR, NEAR_WALK, FAR, WRITE, LIST, FIRST_LIST = (
     *("any state, warm", "any state, first", "one scalar, warm", "one scalar, first"),
     *("diff of neighbours: DeepDiff", "diff of neighbours: our walk", "diff of states far apart"),
-    *("last write of an old value", "list all steps"),
+    *("last write of an old value", "list all steps", "list all steps, first"),
 )
 LEAST: Final[dict[str, float | None]] = {
     WARM: 1 / 2,
@@ -157,6 +159,7 @@ LEAST: Final[dict[str, float | None]] = {
     FAR: 1,
     WRITE: 10_000,
     LIST: 1_000,
+    FIRST_LIST: None,
 }
 """What the peer's time divided by ours must reach; None where the row has no such threshold."""
 
@@ -325,7 +328,9 @@ def one_round(pair: Pair, number: int, figures: dict[str, tuple[list[float], lis
         )
     if work.whole:
         thread: Any = {"configurable": {"thread_id": "bench", "checkpoint_ns": ""}}
-        both(LIST, [lambda: store.steps(run)] * 3, [lambda: list(pair.saver.list(thread))] if number < 2 else [])
+        listed = [lambda: list(pair.saver.list(thread))] if number < 2 else []
+        both(LIST, [lambda: store.steps(run)] * 3, listed)
+        both(FIRST_LIST, [lambda: pair.first(lambda opened: opened.steps(run))] * 3, listed)
 
 
 def judged(workload: str, row: str, ours: float, peer: float | None) -> tuple[str, bool]:

@@ -114,6 +114,10 @@ class Reading(RunSource):
         """Read one value of a state."""
         return self.reader.value(run_id, step, path)
 
+    def has_value(self, run_id: str, step: int, path: Path) -> bool:
+        """Say whether a state has a value at a place."""
+        return self.reader.has_value(run_id, step, path)
+
     def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
         """Give two states of a run, to be compared. They may share objects, and must not be changed."""
         return self.reader.states(run_id, one, other)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agent_tt.codec.paths import get
-from agent_tt.errors import RunNotFound, StepNotFound
+from agent_tt.errors import PathNotFound, RunNotFound, StepNotFound
 from agent_tt.history.digest import digest
 from agent_tt.protocols import derived, references
 from agent_tt.protocols.capabilities import Capabilities
@@ -263,6 +263,19 @@ class RunSource(ABC):
             PathNotFound: the state has nothing there.
         """
         return get(self.state(run_id, step), path)
+
+    def has_value(self, run_id: str, step: int, path: Path) -> bool:
+        """Say whether a state has a value at a place.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: the state cannot be rebuilt at all.
+        """
+        try:
+            self.value(run_id, step, path)
+        except PathNotFound:
+            return False
+        return True
 
     def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
         """Read two states to compare them: what they have in common may be the same objects. They must not be changed.

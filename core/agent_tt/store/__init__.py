@@ -3,6 +3,7 @@
 | folder or module | does |
 |---|---|
 | `store`, `reader`, `writer`, `call_writer` | the store as it is used: runs are read, one run is written |
+| `seen` | what a reader keeps of what it read |
 | `open_step`, `numbers` | what the writer of a run remembers between its transactions |
 | `file` | the file: where it is, how it is opened and asked, its format |
 | `tables` | its tables in SQL, with proofs of their rows; those of state histories |

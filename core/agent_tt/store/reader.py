@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import RunNotFound
-from agent_tt.history.log.cursor import TrackCursor
 from agent_tt.history.log.index import PathIndex
 from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
-from agent_tt.history.log.values import value_at
+from agent_tt.history.log.values import is_there, value_at
 from agent_tt.model import Problem
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
@@ -18,10 +16,11 @@ from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
 from agent_tt.store.rows import columns, deliveries, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
-from agent_tt.store.rows.lineage import Lineage, Position
+from agent_tt.store.rows.lineage import Lineage
 from agent_tt.store.rows.questions import open_questions
 from agent_tt.store.rows.run_rows import RunRows
 from agent_tt.store.rows.step_rows import StepRows
+from agent_tt.store.seen import Seen, TrackStates
 from agent_tt.store.tables.definitions import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 
 if TYPE_CHECKING:
@@ -52,9 +51,6 @@ _USED: Final = (RUNS, TRACKS, STEPS, CALLS, DELIVERIES)
 
 _ABILITIES: Final = Capabilities(pages=True, indexes=True, records=True, redacted=True)
 
-_CURSORS_KEPT: Final = 4
-"""Tracks whose state a cursor keeps while it stands on another."""
-
 
 class StoreReader(RunSource):
     """Reads one store file. Safe to use from several threads.
@@ -70,6 +66,7 @@ class StoreReader(RunSource):
         self.log = StateLog(database)
         self._index = PathIndex(self.log)
         self.lineage = Lineage(database, self.log)
+        self._seen: tuple[int | None, Seen] = (None, Seen(self.log, self.lineage))
         self._runs = RunRows(database)
         self._steps = StepRows(database, self.lineage, self._runs)
         self._calls = CallRows(database, self.lineage, self.log.blobs)
@@ -213,6 +210,16 @@ class StoreReader(RunSource):
         position = self.lineage.position(self.lineage.number(run_id), step)
         return value_at(self.log, position.track, position.seq, path)
 
+    def has_value(self, run_id: str, step: int, path: Path) -> bool:
+        """Say whether a state has a value at a place, which is not read.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: the state cannot be rebuilt at all.
+        """
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        return is_there(self.log, position.track, position.seq, path)
+
     def states(self, run_id: str, one: int, other: int) -> tuple[Wire, Wire]:
         """Read two states to compare them; the items of lists that only grew are the same objects in both.
 
@@ -234,7 +241,7 @@ class StoreReader(RunSource):
             StepNotFound: no such step.
             Damaged: its state cannot be rebuilt at all.
         """
-        states = _TrackStates(self.log, self.lineage, self.lineage.number(run_id))
+        states = TrackStates(self.log, self.lineage, self.lineage.number(run_id))
         return StateCursor(states.at, step, may_change=True)
 
     def base_step(self, run_id: str, step: int) -> int | None:
@@ -272,25 +279,34 @@ class StoreReader(RunSource):
 
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
         """Find the step that wrote the value now at `path` in checkpoint `step`, followed through list shifts."""
-        position = self.lineage.position(self.lineage.number(run_id), step)
-        found = self._index.last_write(position.track, position.seq, path)
-        return None if found is None else self.lineage.step_of(*found)
+        found = self.written_at(run_id, step, path)
+        return None if found is None else found[0]
 
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
         """Find the step that `last_write` gives, and where the value was just after it."""
-        position = self.lineage.position(self.lineage.number(run_id), step)
-        found = self._index.written_at(position.track, position.seq, path)
-        wrote = None if found is None else self.lineage.step_of(*found[:2])
+        with self.database.moment() as version:
+            seen = self._seen_at(version)
+            position = seen.position(self.lineage.number(run_id), step)
+            found = seen.index.written_at(position.track, position.seq, path)
+            wrote = None if found is None else self.lineage.step_of(*found[:2])
         return None if found is None or wrote is None else (wrote, found[2])
+
+    def _seen_at(self, version: int | None) -> Seen:
+        """What was read of the file as it is now, to be read once; of one that is being changed nothing."""
+        if version is None or self._seen[0] != version:
+            self._seen = version, Seen(self.log, self.lineage)
+        return self._seen[1]
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """Find the first later step that changed the value at `path`."""
-        run = self.lineage.number(run_id)
-        position = self.lineage.position(run, step)
-        track = self.lineage.continuation(run, position.track)
-        last = self.lineage.last_seq(run, track)
-        found = self._index.next_write(track, position.seq, last, path)
-        return None if found is None else self.lineage.step_of(track, found)
+        with self.database.moment() as version:
+            run = self.lineage.number(run_id)
+            seen = self._seen_at(version)
+            position = seen.position(run, step)
+            track = self.lineage.continuation(run, position.track)
+            last = self.lineage.last_seq(run, track)
+            found = seen.index.next_write(track, position.seq, last, path)
+            return None if found is None else self.lineage.step_of(track, found)
 
     def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
         """Find steps first..last at whose end something else may lie at a place of the state; perhaps too many.
@@ -417,43 +433,3 @@ class StoreReader(RunSource):
         if run_id is not None:
             return verify_run(self.log, self.lineage, run_id, self.database.path)
         return verify_file(self.log, self.lineage, self.database.path)
-
-
-class _TrackStates:
-    """States of one run, each reached from the one before on its track. A state that was given changes with the next.
-
-    The store's cursor reads them.
-    """
-
-    def __init__(self, log: StateLog, lineage: Lineage, run: int) -> None:
-        self._log = log
-        self._lineage = lineage
-        self._run = run
-        self._tracks: OrderedDict[int, TrackCursor] = OrderedDict()
-
-    def at(self, step: int) -> Wire:
-        """The state after a step.
-
-        Raises:
-            StepNotFound: the run has no such checkpoint.
-            Damaged: it cannot be rebuilt at all.
-        """
-        position = self._lineage.position(self._run, step)
-        track = self._lineage.continuation(self._run, position.track)
-        if not self._reaches(track, position):
-            track = position.track
-        cursor = self._tracks.get(track)
-        if cursor is None:
-            cursor = self._tracks[track] = TrackCursor(self._log, track, position.seq)
-            if len(self._tracks) > _CURSORS_KEPT:
-                self._tracks.popitem(last=False)
-        else:
-            self._tracks.move_to_end(track)
-        return cursor.seek(position.seq)
-
-    def _reaches(self, track: int, position: Position) -> bool:
-        """Whether a checkpoint is one that a track goes through; an ancestor's later ones are not."""
-        for segment in reversed(self._log.segments(track, position.seq)):
-            if segment.first <= position.seq <= segment.last:
-                return segment.track == position.track
-        return False

@@ -140,10 +140,12 @@ def check_states(source: RunSource, run: Run) -> None:
         assert tlv(source.states(run.id, 0, step)[1]) == tlv(state)
         for path in _paths(state):
             assert tlv(source.value(run.id, step, path)) == tlv(get(state, path))
+            assert source.has_value(run.id, step, path)
         _spoil(state)
         assert known is None or digest(source.state(run.id, step)) == known, "a caller's copy is its own"
         with pytest.raises(PathNotFound):
             source.value(run.id, step, ("no such key anywhere", 10**6))
+        assert not source.has_value(run.id, step, ("no such key anywhere", 10**6))
     for absent in (-1, run.steps + 1):
         with pytest.raises(StepNotFound):
             source.state(run.id, absent)

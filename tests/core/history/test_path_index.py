@@ -16,7 +16,8 @@ from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.history.changes.ops import op_path, trace
 from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
-from agent_tt.history.log.index import BLOCK, Mark, PathIndex, TrackMarks
+from agent_tt.history.log.index import BLOCK, PathIndex
+from agent_tt.history.log.track_marks import Mark, TrackMarks
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path

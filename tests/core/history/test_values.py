@@ -14,7 +14,7 @@ from agent_tt.errors import Damaged, PathNotFound, StepNotFound
 from agent_tt.history.changes.large_parts import LARGE_TEXT
 from agent_tt.history.log.index import BLOCK
 from agent_tt.history.log.states import load
-from agent_tt.history.log.values import value_at
+from agent_tt.history.log.values import is_there, value_at
 from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.history.rows import row_key
 
@@ -94,6 +94,9 @@ def test_whatever_was_read_before_a_value_and_a_shared_state_are_those_of_a_load
         every = [*places(truth)]
         for path in drawn.sample(every, min(8, len(every))):
             assert identical(value_at(drawn.choice([warm, log.fresh()]), track, seq, path), get(truth, path))
+        for path in drawn.sample(every, min(8, len(every))):
+            for asked in (path, (*path, "no"), (*path, 0), (*path, 999), (*path[:-1], "plan")):
+                assert is_there(drawn.choice([warm, log.fresh()]), track, seq, asked) == has(truth, asked), asked
         mine: Any = load(warm, track, seq).value
         change(drawn, mine)  # it is the caller's own
         assert identical(load(warm, track, seq).value, truth)
@@ -101,6 +104,14 @@ def test_whatever_was_read_before_a_value_and_a_shared_state_are_those_of_a_load
             value_at(warm, track, seq, ("messages", len(truth["messages"])))  # type: ignore[index, call-overload]
         with pytest.raises(PathNotFound):
             value_at(warm, track, seq, ("nothing", "here"))
+
+
+def has(value: Any, path: Path) -> bool:
+    try:
+        get(value, path)
+    except PathNotFound:
+        return False
+    return True
 
 
 def chat(steps: int = 300) -> MemoryLog:

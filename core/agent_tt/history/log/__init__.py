@@ -7,5 +7,5 @@
 | `states`, `values`, `cursor` | reading any checkpoint, or one value of it, and moving along them |
 | `grown_lists` | lists that only grew, joined from the rows that appended to them |
 | `incremental_digest` | the digest of a state, kept up to date row by row |
-| `index` | who wrote a path |
+| `index`, `track_marks` | who wrote a path |
 """

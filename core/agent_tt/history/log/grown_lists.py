@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.codec.paths import get, without_envelopes
+from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
-from agent_tt.history.hashing import path_id
-from agent_tt.history.log.pages import BLOCK, PAGE
+from agent_tt.history.log.pages import PAGE
+from agent_tt.history.log.track_marks import TrackMarks
 from agent_tt.history.payloads.parts import copied
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.history.log.log import Segment, StateLog
+    from agent_tt.history.log.log import RowOps, Segment, StateLog
 
 __all__ = ["as_path", "collect", "find_item"]
 
@@ -38,6 +38,7 @@ class _Grown:
         items: what they appended.
         ends: how many of the items there are after each row.
         whole: False if a blob in them could not be read; placeholders stand for it.
+        size: bytes of the rows before compression; None where there are blobs beside them.
     """
 
     is_set: bool = False
@@ -45,6 +46,7 @@ class _Grown:
     items: list[Wire] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     whole: bool = True
+    size: int | None = 0
 
 
 def collect(
@@ -93,8 +95,8 @@ def collect(
 def find_item(log: StateLog, segments: Sequence[Segment], last: int, path: Path, born: int, position: int) -> Wire:
     """One item of an append-only list as it is at a checkpoint, which nobody may change.
 
-    The index of changes says which rows to look at first. It has no proofs, and needs none here: of a list that only
-    grew, the row that appended an item at a position is the one that did.
+    The index of changes says which row to look at. It has no proofs, and needs none here: of a list that only grew, the
+    row that appended an item at a position is the one that did.
 
     Args:
         log: the log.
@@ -109,28 +111,27 @@ def find_item(log: StateLog, segments: Sequence[Segment], last: int, path: Path,
         Damaged: as `collect` does.
     """
     is_set_anew = any(segment.first == born for segment in segments[1:])  # perhaps, by the edit that a fork begins with
-    for segment in () if is_set_anew else segments:
+    for segment in () if is_set_anew else reversed(segments):
         start, end = max(segment.first, born), min(segment.last, last)
-        for block in _blocks(log, segment.track, path, start, end, position):
-            page = block * BLOCK // PAGE
-            low, high = max(start, page * PAGE), min(end, page * PAGE + PAGE - 1)
-            if low > high:
-                continue
-            grown = _stretch(log, segment.track, low, high, {path: born})[path]
-            at = position - grown.start
-            if 0 <= at < grown.ends[high - low]:
-                return grown.items[at]
+        if start > end:
+            continue
+        marks = TrackMarks(log, segment.track)
+        wrote = marks.newest_append(path, position, start, end)
+        for op in () if wrote is None else _with_blobs(log, segment.track, marks.row(wrote), [*path]):
+            if op[0] == "a" and op[1] == [*path] and type(op[2]) is int and isinstance(op[3], list):
+                at = position - op[2]
+                if 0 <= at < len(op[3]):
+                    return op[3][at]
     lists, _ = collect(log, segments, last, {path: born}, shared=True)
     return get(lists[path], (position,))
 
 
-def _blocks(log: StateLog, track: int, path: Path, first: int, last: int, position: int) -> list[int]:
-    """The block of the index in which an item at that position was appended, as the index says."""
-    if first > last:
-        return []
-    found = log.rows.marks(track, path_id(without_envelopes(path)), "grown", first // BLOCK, last // BLOCK)
-    blocks = [block for block, _, length in found if type(block) is int and type(length) is int and length <= position]
-    return [block for block in blocks[-1:] if 0 <= block <= last // BLOCK]
+def _with_blobs(log: StateLog, track: int, row: RowOps, place: list[Wire]) -> list[Op]:
+    """The operations of a row that was read without blobs, with those of the operations at a place."""
+    if row.size is not None:  # there are none
+        return row.ops
+    (row,) = log.operations(track, row.seq, row.seq, lambda op: op[1] == place)
+    return row.ops
 
 
 def _stretch(log: StateLog, track: int, low: int, high: int, births: Mapping[Path, int]) -> dict[Path, _Grown]:
@@ -148,7 +149,8 @@ def _stretch(log: StateLog, track: int, low: int, high: int, births: Mapping[Pat
         read = _read(log, track, low, high, missing)
         for path, grown in read.items():
             if grown.whole:
-                log.parts.put(("grown", track, low, path, missing[path]), grown, len(tlv(grown.items)))
+                size = len(tlv(grown.items)) if grown.size is None else grown.size
+                log.parts.put(("grown", track, low, path, missing[path]), grown, size)
         found |= read
     return found
 
@@ -162,17 +164,18 @@ def _read(log: StateLog, track: int, low: int, high: int, births: Mapping[Path, 
         return op[1] in paths or (op[0] == "s" and any(path[: len(as_path(op[1]))] == op[1] for path in paths))
 
     for row in log.near(track, low, high, wanted):
-        for op in row.ops:
-            if op[0] == "a":
-                if op[1] in paths:
-                    path = as_path(op[1])
-                    if row.seq >= births[path]:
-                        _grow(found[path], op, row.seq)
-            elif op[0] == "s" and row.seq in born_at:
+        codes = ("a", "s") if row.seq in born_at else ("a",)
+        for op in [op for op in row.ops if op[0] in codes]:
+            if op[0] == "s":
                 _set(found, births, op, row.seq)
+            elif op[1] in paths:
+                path = as_path(op[1])
+                if row.seq >= births[path]:
+                    _grow(found[path], op, row.seq)
         for grown in found.values():
             grown.ends.append(len(grown.items))
             grown.whole &= row.whole
+            grown.size = None if row.size is None or grown.size is None else grown.size + row.size
     return found
 
 
@@ -207,7 +210,7 @@ def _list_in(value: Wire, at: Path) -> list[Wire]:
 
 def as_path(steps: Wire) -> Path:
     """A path from a file; what is no step of one is left out."""
-    return tuple(step for step in steps if isinstance(step, str | int)) if isinstance(steps, list) else ()
+    return tuple([step for step in steps if isinstance(step, str | int)]) if isinstance(steps, list) else ()
 
 
 def _not_grown(seq: int) -> Damaged:

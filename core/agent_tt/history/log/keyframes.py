@@ -35,13 +35,26 @@ if TYPE_CHECKING:
     from agent_tt.history.log.log import Segment, StateLog
     from agent_tt.history.rows import LogTransaction, Row
 
-__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "value_in", "within", "write"]
+__all__ = [
+    "KeyframePolicy",
+    "StoredKeyframe",
+    "append_only",
+    "check",
+    "fill",
+    "in_grown_list",
+    "newest",
+    "value_in",
+    "within",
+    "write",
+]
 
 GetPart: TypeAlias = "Callable[[Wire], tuple[Wire, bool]]"
 """Gives the value that a reference names, and whether it could be read."""
 
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
+_AHEAD: Final = ((1, 32), (33, 128))
+"""How far after a checkpoint a keyframe is looked for, near ones first."""
 
 
 @dataclass(slots=True)
@@ -200,7 +213,9 @@ def fill(
     return state, whole
 
 
-def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, path: Path) -> Wire:
+def value_in(
+    log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, path: Path, *, read: bool = True
+) -> Wire:
     """The value at a place of the state that a keyframe holds, which nobody may change.
 
     Args:
@@ -208,6 +223,7 @@ def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyfram
         segments: where the checkpoints up to it lie.
         keyframe: the keyframe.
         path: the place, in wire coordinates.
+        read: whether the value is wanted; else None stands for one that is stored apart.
 
     Raises:
         PathNotFound: there is nothing.
@@ -221,11 +237,40 @@ def value_in(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyfram
         if place != path[: len(place)]:
             continue
         rest = path[len(place) :]
+        if not rest and not read:
+            return None
         if kind == "a" and type(named) is int and rest and type(rest[0]) is int:
             item = find_item(log, segments, keyframe.seq, place, named, rest[0])
             return get(item, rest[1:])
         return get(_part(parts.value, kind, named, keyframe.what), rest)
     return get(skeleton, path)
+
+
+def in_grown_list(log: StateLog, segments: Sequence[Segment], path: Path) -> tuple[Wire] | None:
+    """An item, or something in it, of a list that only grew from before a checkpoint to a keyframe after it.
+
+    Nobody may change it. The rows between the checkpoint and the keyframe before it, which may have written anything
+    else, need not be looked at. None where no such keyframe tells.
+
+    Raises:
+        PathNotFound: the list has no such item yet, or the item nothing there.
+        Damaged: what tells cannot be read.
+    """
+    track, seq = segments[-1].track, segments[-1].last
+    for low, high in _AHEAD:
+        found = log.rows.keyframes(row_key(track, seq + low), row_key(track, seq + high))
+        if found:
+            keyframe = _stored(len(segments) - 1, track, found[0])
+            for ref in _kept_payload(log, keyframe)[1]:
+                at, kind, born = _reference(ref, keyframe.what)
+                place = as_path(at)
+                rest = path[len(place) :]
+                if kind == "a" and type(born) is int and born <= seq and rest and place == path[: len(place)]:
+                    if type(rest[0]) is not int:
+                        return None
+                    return (get(find_item(log, segments, seq, place, born, rest[0]), rest[1:]),)
+            return None
+    return None
 
 
 def _kept_payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:

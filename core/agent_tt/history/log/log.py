@@ -85,11 +85,13 @@ class RowOps(NamedTuple):
 
     Attributes:
         whole: False if a blob could not be read; placeholders stand for it.
+        size: bytes of the operations before compression; None where there are blobs beside them.
     """
 
     seq: int
     ops: list[Op]
     whole: bool = True
+    size: int | None = None
 
 
 class StateLog:
@@ -127,8 +129,7 @@ class StateLog:
             if parent is not None and fork_seq is not None:
                 seq = min(fork_seq, seq)
             current = parent
-        walk.reverse()
-        return walk
+        return walk[::-1]
 
     def _parent(self, track: int) -> tuple[int | None, int | None]:
         known = self._parents.get(track)
@@ -216,8 +217,7 @@ class StateLog:
                 yield page[seq]
 
     def _fetch(self, track: int, first: int, last: int) -> list[LogRow]:
-        found = self.rows.deltas(row_key(track, first), row_key(track, last))
-        return [_log_row(track, columns) for columns in found]
+        return [_log_row(track, columns) for columns in self.rows.deltas(row_key(track, first), row_key(track, last))]
 
     def plain(self, row: LogRow) -> bytes:
         """The operations of a row exactly as they were stored, before compression: what the chain covers.
@@ -326,7 +326,7 @@ class StateLog:
     def _decode(self, plain: bytes, seq: int, what: str, wanted: Wanted | None) -> RowOps:
         payload = unpack(plain, what)
         if isinstance(payload, list):
-            return RowOps(seq, _checked(payload, what))
+            return RowOps(seq, _checked(payload, what), size=len(plain))
         if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
             raise _malformed(what)
         checked = _checked(payload["o"], what)

@@ -7,7 +7,7 @@ state is loaded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.paths import get
 from agent_tt.errors import Damaged, PathNotFound
@@ -24,20 +24,18 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import Segment, StateLog
 
-__all__ = ["value_at"]
+__all__ = ["is_there", "value_at"]
 
 _CONTAINERS: Final = (dict, list)
+_KEYS: Final = frozenset({str, int})
 
 
 class _Unknown(Exception):  # never leaves this module
     """The rows do not tell: the state has to be loaded."""
 
 
-class _Touch(NamedTuple):
-    """An operation of a row: its code, and of one that appends the list's length before it."""
-
-    code: Wire
-    length: Wire
+_Touch: TypeAlias = "tuple[Wire, Wire, Wire]"
+"""An operation of a row: its code, its place, and of one that appends the list's length before it."""
 
 
 def value_at(log: StateLog, track: int, seq: int, path: Path) -> Wire:
@@ -66,7 +64,41 @@ def value_at(log: StateLog, track: int, seq: int, path: Path) -> Wire:
     return copied(get(load(log, track, seq, shared=True).value, path))
 
 
-def _in_log(log: StateLog, segments: Sequence[Segment], path: Path) -> Wire:
+def is_there(log: StateLog, track: int, seq: int, path: Path) -> bool:
+    """Whether the state at a checkpoint has a value at a place, which is not read.
+
+    Raises:
+        StepNotFound: there is no such checkpoint.
+        Damaged: the state cannot be rebuilt at all.
+    """
+    segments = log.begin(track, seq)
+    try:
+        try:
+            if path:
+                _in_log(log, segments, path, read=False)
+                return True
+        except (_Unknown, Damaged):
+            pass
+        get(load(log, track, seq, shared=True).value, path)
+    except PathNotFound:
+        return False
+    return True
+
+
+def _in_log(log: StateLog, segments: Sequence[Segment], path: Path, *, read: bool = True) -> Wire:
+    """The value at a place, or something in its place where it need not be read.
+
+    Raises:
+        PathNotFound: there is none.
+        _Unknown, Damaged: the rows do not tell.
+    """
+    if int in map(type, path) and segments[-1].first <= segments[-1].last:
+        try:
+            grown = keyframes.in_grown_list(log, segments, path)
+        except Damaged:  # the rows may tell all the same
+            grown = None
+        if grown is not None:
+            return grown[0]
     keyframe = keyframes.newest(log, segments)
     oldest = 0 if keyframe is None else keyframe.segment
     for position in range(len(segments) - 1, oldest - 1, -1):
@@ -79,7 +111,7 @@ def _in_log(log: StateLog, segments: Sequence[Segment], path: Path) -> Wire:
             return _written(log, segment.track, wrote, path)
     if keyframe is None:
         raise _Unknown
-    return keyframes.value_in(log, segments[: oldest + 1], keyframe, path)
+    return keyframes.value_in(log, segments[: oldest + 1], keyframe, path, read=read)
 
 
 # -------------------------------------------------------------------- rows since the keyframe
@@ -160,7 +192,7 @@ class _Touches:
 
     def __init__(self) -> None:
         self.size = 0
-        self._rows: dict[int, dict[Path, _Touch]] = {}
+        self._rows: dict[int, dict[Wire, list[_Touch]]] = {}
 
     def covers(self, first: int, last: int) -> bool:
         """Whether rows first..last are among them."""
@@ -173,8 +205,8 @@ class _Touches:
         more.size = self.size
         for row in log.near(track, first, last, _nothing):
             if row.seq not in more._rows:
-                more._rows[row.seq] = touched = _touched(row.ops)
-                more.size += _TOUCH_SIZE * len(touched)
+                more._rows[row.seq] = _touched(row.ops)
+                more.size += _TOUCH_SIZE * len(row.ops)
         return more
 
     def newest_write(self, first: int, last: int, path: Path) -> int | None:
@@ -183,35 +215,46 @@ class _Touches:
         Raises:
             _Unknown: one did something to it that has to be followed.
         """
-        above = [path[:own] for own in range(len(path) + 1)]
+        above = [[*path[:own]] for own in range(len(path) + 1)]
         for seq in range(last, first - 1, -1):
             touched = self._rows[seq]
             wrote = False
-            for own, each in enumerate(above):
-                touch = touched.get(each)
-                if touch is not None:
-                    wrote |= _is_write(touch.code, touch.length, path, own)
+            seen: set[int] = set()
+            for key in (path[0], None):
+                for code, place, length in touched.get(key, ()):
+                    own = len(place) if isinstance(place, list) else 0
+                    if code == _MOVES or (own < len(above) and place == above[own]):
+                        wrote |= _is_write(code if own not in seen else _MOVES, length, path, own)
+                        seen.add(own)
             if wrote:
                 return seq
         return None
 
 
-def _touched(ops: list[Op]) -> dict[Path, _Touch]:
-    """What the operations of a row did, by place."""
-    touched: dict[Path, _Touch] = {}
+def _touched(ops: list[Op]) -> dict[Wire, list[_Touch]]:
+    """What the operations of a row did, by the entry of the state that they name; None stands for all of it.
+
+    Written for speed: a look at one value goes through all rows since a keyframe.
+    """
+    touched: dict[Wire, list[_Touch]] = {}
     for op in ops:
-        code, path = op[0], op_path(op)
-        if code == "m":
-            touched[()] = _Touch(_SEVERAL, None)  # every place is at or below it
-        elif path in touched:
-            touched[path] = _Touch(_SEVERAL, None)
+        code, place = op[0], op[1]
+        key = place[0] if type(place) is list and place else None
+        if type(key) not in _KEYS:
+            op_path(op)  # refuses what is none
+            key = None
+        elif code == _MOVES:
+            key = None
+        touch = (code, place, op[2] if code == "a" else None)
+        if key in touched:
+            touched[key].append(touch)
         else:
-            touched[path] = _Touch(code, op[2] if code == "a" else None)
+            touched[key] = [touch]
     return touched
 
 
-_SEVERAL: Final = "several"
-"""In place of the code of an operation: of several at one place, or of one that moves, which nothing else tells."""
+_MOVES: Final = "m"
+"""The code of an operation that takes a value elsewhere, which has to be followed as several at one place have."""
 _TOUCH_SIZE: Final = 160
 
 

@@ -46,7 +46,8 @@ def keep_rows(path: Path, size: int, fingerprint: str | None, rows: Sequence[Seq
         return
     try:
         texts: Any = [[_text(value) for value in row] for row in rows]
-        if any(len(row) != _COLUMNS for row in texts) or redact(texts) != texts:
+        each: Any = [*{text for row in texts for text in row if text is not None}]  # threads and parents come again
+        if any(len(row) != _COLUMNS for row in texts) or redact(each) != each:
             return
     except (TypeError, ValueError):  # no texts
         return

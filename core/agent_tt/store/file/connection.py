@@ -138,14 +138,15 @@ class Database(HistoryRows):
         Raises:
             StoreUnreadable: the file cannot be read (see its subclasses).
         """
-        with self.lock, self.translated:
+        with self.lock:
             self._check_usable()
             try:
                 return self._connection.execute(sql, parameters).fetchall()
-            except sqlite3.OperationalError as error:
-                if "Could not decode" not in str(error):
-                    raise
-            return self._query_damaged_text(sql, parameters)
+            except Exception as error:
+                with self.translated:
+                    if not isinstance(error, sqlite3.OperationalError) or "Could not decode" not in str(error):
+                        raise
+                    return self._query_damaged_text(sql, parameters)
 
     def _query_damaged_text(self, sql: str, parameters: Sequence[SqlValue]) -> list[Row]:
         """The same rows where a damaged text is not UTF-8: what cannot be read of it is shown as U+FFFD."""
@@ -154,6 +155,18 @@ class Database(HistoryRows):
             return self._connection.execute(sql, parameters).fetchall()
         finally:
             self._connection.text_factory = str
+
+    def moment(self) -> AbstractContextManager[int | None]:
+        """All that this thread reads while the block lasts is as of one moment.
+
+        A query alone takes SQLite's lock and gives it up again, which takes longer than finding a row. Other threads
+        wait for the block, so it is for short questions of several queries. The block is given the version that it
+        sees, or None inside a transaction, of which nobody knows whether it will stay.
+
+        Raises:
+            StoreUnreadable: the file cannot be read (see its subclasses).
+        """
+        return _Moment(self)
 
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
         """A write transaction: committed when the block is left, rolled back when it raises.
@@ -182,6 +195,15 @@ class Database(HistoryRows):
                 connection.execute(f"PRAGMA synchronous = {'full' if durable else 'normal'}")
                 self._is_forced = durable
             return Transaction(connection, self._version_within).__enter__()
+
+    def begin_reading(self) -> sqlite3.Connection | None:
+        """Begin what `moment` promises; only its block calls this, with the lock held. None inside a transaction."""
+        with self.translated:
+            self._check_usable()
+            if self._connection.in_transaction:
+                return None
+            self._connection.execute("BEGIN")
+            return self._connection
 
     def _version_within(self) -> int | None:
         """What `Transaction.version` gives inside a transaction of this connection."""
@@ -309,6 +331,36 @@ class Database(HistoryRows):
         """A number that differs after this or another connection committed."""
         ((others,),) = self.query("PRAGMA data_version")
         return int(others) << 32 | self._commits
+
+
+class _Moment:
+    """The block of queries that see one moment: it holds the lock, and a read transaction unless one is open."""
+
+    __slots__ = ("_connection", "_database")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> int | None:
+        database = self._database
+        database.lock.acquire()
+        try:
+            self._connection = database.begin_reading()
+            return None if self._connection is None else database.version()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._connection is not None and self._connection.in_transaction:
+                with self._database.translated:
+                    self._connection.execute("COMMIT")
+        finally:
+            self._database.lock.release()
 
 
 class _LockedTransaction:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agent_tt.history.log.log import StateLog
+    from agent_tt.history.rows import Row
     from agent_tt.store.tables.asking import Rows
 
 __all__ = ["Lineage", "Position", "Stretch", "last_own_step"]
@@ -61,6 +62,7 @@ class Lineage:
         self._log = log
         self._numbers: dict[str, int] = {}
         self._origins: dict[int, _Origin] = {}
+        self._track_origins: dict[int, Row] = {}
         self._gone: set[int] = set()
 
     def number(self, run_id: str) -> int:
@@ -83,6 +85,7 @@ class Lineage:
             self._numbers.pop(run_id, None)
         for run in runs:
             self._origins.pop(run, None)
+        self._track_origins.clear()
 
     def origin(self, run: int) -> tuple[int | None, int]:
         """The run that a run was forked from, and the step it was forked at (0 where there is none)."""
@@ -235,10 +238,13 @@ class Lineage:
         return None
 
     def _step_in(self, track: int, seq: int) -> int | None:
-        found = self.rows.query("SELECT run, name, parent, fork_seq FROM tracks WHERE track = ?", (track,))
-        if not found:
-            return None
-        run, name, parent, fork_seq = found[0]
+        origin = self._track_origins.get(track)
+        if origin is None:
+            found = self.rows.query("SELECT run, name, parent, fork_seq FROM tracks WHERE track = ?", (track,))
+            if not found:
+                return None
+            origin = self._track_origins[track] = found[0]
+        run, name, parent, fork_seq = origin
         if seq == fork_seq:
             return self._step_of_first(run, parent, seq)
         # In a flat run the numbers are equal; only where they are not is the run searched.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from agent_tt.codec.tlv import tlv
 from agent_tt.errors import RunNotFound
 from agent_tt.model import NO_USAGE, Label, Note, Run, Usage
 from agent_tt.model.facts.stored import RunMeta
@@ -18,7 +20,7 @@ from agent_tt.store.rows.usage import inherited_usage, usage_from_wire, usage_of
 from agent_tt.store.tables.definitions import NOTES, RUNS, STEPS, TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.model import RunStatus
     from agent_tt.store.tables.asking import Rows, SqlValue
@@ -44,10 +46,22 @@ _COLUMNS: Final = (
 _KINDS: Final = (
     *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, ANY, ANY),
 )
-_PARENT, _FORK_STEP, _ENDED, _META, _PROOF, _LAST, _PARENT_ENDED = 6, 7, 9, 14, 15, 17, 18
+_PARENT, _FORK_STEP, _STARTED, _ENDED, _META, _PROOF, _LAST, _PARENT_ENDED = 6, 7, 8, 9, 14, 15, 17, 18
+T = TypeVar("T")
+
 _UNREADABLE: Final = "(damaged)"
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
 _NEWEST_FIRST: Final = "ORDER BY r.started_us DESC, r.run DESC"
+_AT_ONCE: Final = 10_240
+"""Rows that are held at once while all runs are read: each takes three times what is kept of it."""
+
+_MOST_SHARED: Final = 4_096
+"""Names of runs and codes of agents that are kept once, however many runs have them."""
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+"""What most runs say of themselves, the same for all of them."""
+
+_BEFORE_ALL: Final = -(1 << 63)
 _DESCENDANTS: Final = """WITH RECURSIVE below(run) AS (
   SELECT run FROM runs WHERE parent = ? UNION SELECT r.run FROM below JOIN runs r ON r.parent = below.run)
   SELECT run FROM below"""
@@ -57,19 +71,30 @@ class RunRows:
     """Reads runs with what belongs to them, in a few queries however many they are.
 
     What was read of a run that is over is kept for as long as its row stays the same: a screen asks for all runs again
-    whenever one of them has changed.
+    whenever one of them has changed. Of the row a hash is kept, not its texts.
     """
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._known: dict[int, tuple[Sequence[Any], Run]] = {}
+        self._known: dict[int, tuple[int, Run]] = {}
+        self._shared: dict[object, Any] = {}
 
     def all(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
         """Runs, newest first: those that are listed, or archived ones too; at most `limit`."""
-        where = "" if archived else "WHERE NOT r.hidden"
-        if limit is None:
-            return self._runs(f"{where} {_NEWEST_FIRST}", (), every=True)
-        return self._runs(f"{where} {_NEWEST_FIRST} LIMIT ?", (limit,))
+        if limit is not None:
+            where = "" if archived else "WHERE NOT r.hidden"
+            return self._runs(f"{where} {_NEWEST_FIRST} LIMIT ?", (limit,))
+        listed = "" if archived else "AND NOT r.hidden"
+        found: list[tuple[int, int, Run]] = []
+        last = _BEFORE_ALL
+        while True:
+            page = self._found(f"WHERE r.run > ? {listed} ORDER BY r.run LIMIT ?", (last, _AT_ONCE))
+            found += [(row[_STARTED], row[0], run) for row, run in page]
+            if len(page) < _AT_ONCE:
+                break
+            last = page[-1][0][0]
+        found.sort(key=itemgetter(0, 1), reverse=True)
+        return [run for _, _, run in found]
 
     def one(self, number: int) -> Run:
         """The run of a row number.
@@ -118,22 +143,28 @@ class RunRows:
 
     # ---------------------------------------------------------------- inside
 
-    def _runs(self, rest: str, parameters: Sequence[SqlValue], *, every: bool = False) -> list[Run]:
-        """The runs that the rest of a statement picks; `every` says that they are about all there are."""
+    def _runs(self, rest: str, parameters: Sequence[SqlValue]) -> list[Run]:
+        """The runs that the rest of a statement picks."""
+        return [run for _, run in self._found(rest, parameters)]
+
+    def _found(self, rest: str, parameters: Sequence[SqlValue]) -> list[tuple[Sequence[Any], Run]]:
+        """The rows that the rest of a statement picks, each with its run."""
         statement = f"SELECT {_COLUMNS} {_FROM} {rest}"  # constants of ours
         found = columns.fitted(self._rows.query(statement, parameters), _KINDS)
-        tags = self._tags(None if every else [row[0] for row in found])
-        self._read([row for row in found if not self._is_known(row)])
-        return [self._with_tags(row[0], tags.get(row[0], ())) for row in found]
+        tags = self._tags([row[0] for row in found])
+        signs = [hash(tlv(row)) for row in found]
+        self._read([(row, sign) for row, sign in zip(found, signs, strict=True) if not self._is_known(row, sign)])
+        return [(row, self._with_tags(row[0], tags.get(row[0], ()))) for row in found]
 
-    def _is_known(self, row: Sequence[Any]) -> bool:
+    def _is_known(self, row: Sequence[Any], sign: int) -> bool:
         """Whether a run was read before and nothing about it can have changed since."""
         known = self._known.get(row[0])
-        return known is not None and known[0] == row and row[_ENDED] is not None and row[_PARENT_ENDED] is not None
+        return known is not None and known[0] == sign and row[_ENDED] is not None and row[_PARENT_ENDED] is not None
 
-    def _read(self, rows: Sequence[Sequence[Any]]) -> None:
-        if not rows:
+    def _read(self, signed: Sequence[tuple[Sequence[Any], int]]) -> None:
+        if not signed:
             return
+        rows = [row for row, _ in signed]
         facts = {row[0]: RunMeta(columns.mapping_from_text(row[_META])) for row in rows}
         own = {number: usage for number, of in facts.items() if (usage := usage_from_wire(of.usage)) is not None}
         silent = [number for number in facts if number not in own]
@@ -141,12 +172,22 @@ class RunRows:
         forks = [row[0] for row in rows if row[_PARENT] is not None]
         shared = inherited_usage(self._rows, forks) if forks else {}
         certain = self._with_certain_ends(facts, rows)
-        for row in rows:
+        for row, sign in signed:
             number = row[0]
             usage = shared.get(number, NO_USAGE) + own.get(number, NO_USAGE)
             sound = row if number in certain else self._with_last(row)
             proven = RUNS.holds(tuple(row[: _PROOF + 1]))
-            self._known[number] = (row, _run(sound, facts[number], usage) if proven else _damaged(sound))
+            run = _run(sound, facts[number], usage, self._same) if proven else _damaged(sound)
+            self._known[number] = (sign, run)
+
+    def _same(self, value: T) -> T:
+        """The value that was kept before, where one is equal."""
+        known: T | None = self._shared.get(value)
+        if known is None:
+            known = value
+            if len(self._shared) < _MOST_SHARED:
+                self._shared[value] = value
+        return known
 
     def _with_certain_ends(self, facts: Mapping[int, RunMeta], rows: Sequence[Sequence[Any]]) -> set[int]:
         """The runs whose last step is the one that their end counted, or that is proven where none was counted."""
@@ -169,20 +210,17 @@ class RunRows:
         return (*row[:_LAST], last_own_step(self._rows, row[0], shared), *row[_LAST + 1 :])
 
     def _with_tags(self, number: int, tags: tuple[str, ...]) -> Run:
-        row, run = self._known[number]
+        sign, run = self._known[number]
         if run.tags != tags:
             run = replace(run, tags=tags)
-            self._known[number] = (row, run)
+            self._known[number] = (sign, run)
         return run
 
-    def _tags(self, numbers: Sequence[int] | None) -> Mapping[int, tuple[str, ...]]:
-        """The tags of some runs, or of all."""
-        if numbers is None:
-            found = TAGS.read(self._rows, "1 ORDER BY run, tag")
-        else:
-            found = TAGS.read(
-                self._rows, "run IN (SELECT value FROM json_each(?)) ORDER BY run, tag", (json.dumps(numbers),)
-            )
+    def _tags(self, numbers: Sequence[int]) -> Mapping[int, tuple[str, ...]]:
+        """The tags of some runs."""
+        found = TAGS.read(
+            self._rows, "run IN (SELECT value FROM json_each(?)) ORDER BY run, tag", (json.dumps(numbers),)
+        )
         tags: defaultdict[int, list[str]] = defaultdict(list)
         for row in found:
             if TAGS.holds(row):
@@ -190,17 +228,17 @@ class RunRows:
         return {run: tuple(those) for run, those in tags.items()}
 
 
-def _run(row: Sequence[Any], facts: RunMeta, usage: Usage) -> Run:
+def _run(row: Sequence[Any], facts: RunMeta, usage: Usage, same: Callable[[Any], Any]) -> Run:
     _, run_id, name, status, _, _, parent, fork_step, started, ended, error, owner, beat, hidden, *rest = row
     _, _, parent_id, last, *_ = rest
     shared = 0 if parent is None or fork_step is None else fork_step
     return Run(
         id=run_id,
-        name=name,
+        name=same(name),
         status=shown_status(status, owner, beat),
         started_us=started,
         ended_us=ended,
-        code=facts.code,
+        code=same(facts.code),
         model=facts.model,
         user_id=facts.user_id,
         parent=parent_id,
@@ -211,11 +249,11 @@ def _run(row: Sequence[Any], facts: RunMeta, usage: Usage) -> Run:
         cost_usd=usage.cost_usd,
         unpriced=usage.unpriced or 0,
         error=columns.error_from_text(error),
-        metadata=facts.metadata.raw,
+        metadata=facts.metadata.raw or _NOTHING,
         edits=facts.edits,
         way_back_in=facts.way_back_in,
-        policy=facts.policy,
-        origin=facts.origin,
+        policy=facts.policy or _NOTHING,
+        origin=facts.origin or _NOTHING,
         pinned=facts.pinned,
         archived=bool(hidden),
         former_names=facts.former_names,

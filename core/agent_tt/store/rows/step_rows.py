@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import difflib
 import re
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
 from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import StepNotFound, StoreUnreadable
+from agent_tt.history.payloads.parts import PartCache
 from agent_tt.history.rows import whole
 from agent_tt.model import Step
 from agent_tt.model.facts.stored import StepMeta
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
 from agent_tt.store.tables.definitions import DELTAS, STEPS
-from agent_tt.store.tables.proofs import PartDigest, hashed, part_digest
+from agent_tt.store.tables.proofs import hashed_all, part_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.store.rows.lineage import Lineage, Stretch
@@ -33,20 +33,32 @@ _NUMBER: Final = re.compile(r"\d{1,18}")
 _FROM_END: Final = re.compile(r"~(\d{1,18})")
 _ERROR: Final = "@error"
 
-_COLUMNS: Final = ", ".join(f"s.{column}" for column in (*STEPS.columns, "proof"))
-_COST: Final = STEPS.columns.index("cost_usd")
-_ERROR_AT: Final = STEPS.columns.index("error")
-_FROM: Final = " FROM steps s LEFT JOIN tracks t ON t.track = s.track WHERE s.run = ? AND s.step BETWEEN ? AND ?"
-_BY_ROW: Final = f"SELECT ifnull(t.name, 'main'), {_COLUMNS}{_FROM} ORDER BY s.step"
-_IN_JSON: Final = _COLUMNS.replace("s.cost_usd", "NULL").replace("s.proof", "hex(s.proof)")
-_AS_JSON: Final = f"SELECT json_group_array(json_array(ifnull(t.name, 'main'), {_IN_JSON})){_FROM}"
-_COSTS: Final = "SELECT step, cost_usd FROM steps WHERE run = ? AND step BETWEEN ? AND ? AND cost_usd IS NOT NULL"
-_STEP_KINDS: Final = (
-    *(NAME, WHOLE, WHOLE, COUNT, TEXT, NAME, TEXT, NAME, ANY, COUNT, COUNT, COUNT, COUNT, NUMBER, ANY, COUNT, COUNT),
-    *(ANY, ANY),
+_SPAN: Final = " FROM steps WHERE run = ? AND step BETWEEN ? AND ?"
+_BY_ROW: Final = f"SELECT '{STEPS.name}', {STEPS.selected}{_SPAN} ORDER BY step"
+_IN_JSON: Final = ", ".join("NULL" if column == "cost_usd" else column for column in STEPS.columns)
+_AS_JSON: Final = (
+    f"SELECT json_group_array(json_array('{STEPS.name}', {_IN_JSON})), group_concat(hex(proof), ''), count(cost_usd)"
+    + _SPAN
 )
+_COSTS: Final = f"SELECT step, cost_usd{_SPAN} AND cost_usd IS NOT NULL"
+_TRACKS: Final = "SELECT track, ifnull(name, 'main') FROM tracks WHERE track IN (SELECT value FROM json_each(?))"
+_STEP_KINDS: Final = (
+    *(ANY, WHOLE, WHOLE, COUNT, TEXT, NAME, TEXT, NAME, ANY, COUNT, COUNT, COUNT, COUNT, NUMBER, ANY, COUNT, COUNT),
+    ANY,
+)
+_COST_AT: Final = 1 + STEPS.columns.index("cost_usd")
+_ERROR_AT: Final = 1 + STEPS.columns.index("error")
+_TRACK_AT: Final = 1 + STEPS.columns.index("track")
+_META_AT: Final = 1 + STEPS.columns.index("meta")
 _NUMBER_AT: Final = 2
 _STATUS_AT: Final = 8
+_OVER: Final = frozenset({"ok", "error"})
+"""What a step is that nothing more is said of."""
+
+_MOST_KEPT: Final = 16 << 20
+_STEP_SIZE: Final = 400
+"""Bytes that a step which is kept takes, beside twice its text."""
+
 _UNNAMED: Final = "(damaged)"
 _DIGESTS: Final = (
     f"SELECT s.step, {', '.join(f'd.{column}' for column in (*DELTAS.columns, 'proof'))}"  # noqa: S608  # our own
@@ -56,9 +68,8 @@ _Draft: Final = columns.draft_of(Step)
 
 
 class _Facts(NamedTuple):
-    """What stands in the `meta` of a step, and its digest; many steps of a run have the same."""
+    """What stands in the `meta` of a step; many steps of a run have the same."""
 
-    part: SqlValue
     calls: int
     decision: str | None
     repeat_of: int | None
@@ -67,21 +78,51 @@ class _Facts(NamedTuple):
     @classmethod
     def of(cls, meta: object) -> _Facts:
         facts = StepMeta(columns.mapping_from_text(meta))
-        part = part_digest(meta) if isinstance(meta, str) else None
-        return cls(
-            None if part is None else PartDigest(part),
-            facts.calls or 0,
-            facts.decision,
-            facts.repeat_of,
-            facts.extra.raw,
-        )
+        return cls(facts.calls or 0, facts.decision, facts.repeat_of, facts.extra.raw)
 
 
-def _is_proven(row: Sequence[Any], part: SqlValue) -> bool:
-    """Whether a row is as it was written; `part` is what stands in its proof for `meta`."""
-    if row[1 + _ERROR_AT] is None:  # all that is left has no parts: what `STEPS.proof` gives, without looking for them
-        return bool(hashed((STEPS.name, *row[1:-2], part)) == row[-1])
-    return bool(STEPS.proof([*row[1:-2], part]) == row[-1])
+class _Told(NamedTuple):
+    """The rows of some steps as one text: all that is said of them, to be compared with what was said before.
+
+    Attributes:
+        text: JSON of the rows, each of them the name of the table and its columns, without the costs.
+        proofs: their proofs.
+        costs: SQLite writes a fraction into JSON with 15 digits, so that they come apart, by step.
+    """
+
+    text: str
+    proofs: str
+    costs: list[tuple[SqlValue, SqlValue]]
+
+
+def _rows_in(told: _Told) -> list[list[Any]] | None:
+    """The rows of a text; None where they are not in order, which within an aggregate is SQLite's own business."""
+    try:
+        rows: list[list[Any]] = orjson.loads(told.text)
+    except orjson.JSONDecodeError:
+        return None
+    numbers = [row[_NUMBER_AT] for row in rows]
+    if not {int}.issuperset(map(type, numbers)) or numbers != sorted(numbers):
+        return None
+    if told.costs:
+        costs = dict(told.costs)
+        for row in rows:
+            row[_COST_AT] = costs.get(row[_NUMBER_AT])
+    return rows
+
+
+def _proven_forms(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """What the proofs of rows are made of."""
+    known: dict[object, bytes | None] = {None: None}
+    for row in rows:
+        meta, error = row[_META_AT], row[_ERROR_AT]
+        if meta is None and error is None:
+            yield tuple(row)
+            continue
+        part = known.get(meta)
+        if part is None and meta is not None:
+            part = known[meta] = part_digest(meta)
+        yield (*row[:_ERROR_AT], part_digest(error), *row[_ERROR_AT + 1 : _META_AT], part)
 
 
 def _damaged(number: int, why: str, *, inherited: bool) -> Step:
@@ -96,6 +137,7 @@ class StepRows:
         self._rows = rows
         self._lineage = lineage
         self._runs = runs
+        self._kept = PartCache(_MOST_KEPT)
 
     def page(self, run: int, start: int, stop: int | None) -> list[Step]:
         """Steps start..stop-1 of a run, those of its ancestors marked as inherited."""
@@ -130,66 +172,75 @@ class StepRows:
             return self._read(stretch.run, first, last, inherited=inherited)
 
     def _read(self, run: int, first: int, last: int, *, inherited: bool) -> list[Step]:
-        found = self._rows_of(run, first, last)
-        fitted = columns.fitted(found, _STEP_KINDS)
-        is_over = any(row[_STATUS_AT] == "running" for row in fitted) and self._runs.status(run) != "running"
-        steps: list[Step] = []
-        for step in self._steps(found, fitted, run, inherited=inherited, is_over=is_over):
-            while first < step.number:
-                steps.append(_damaged(first, "its row is missing", inherited=inherited))
-                first += 1
-            if first == step.number:
-                first += 1
-                steps.append(step)
-        steps += [_damaged(number, "its row is missing", inherited=inherited) for number in range(first, last + 1)]
-        return steps
+        """The steps first..last; those that are over, and as they were written, are made once."""
+        told = self._told(run, first, last)
+        if told is not None:
+            key = (run, first, last, inherited)
+            kept: tuple[_Told, list[Step]] | None = self._kept.get(key)
+            if kept is not None and kept[0] == told:
+                return [*kept[1]]
+            rows = _rows_in(told)
+            if rows is not None and b"".join(hashed_all(_proven_forms(rows))).hex() == told.proofs.lower():
+                steps = self._whole(self._steps(rows, run, inherited=inherited), first, last, inherited=inherited)
+                if _OVER.issuperset([step.status for step in steps]):
+                    self._kept.put(key, (told, [*steps]), 2 * len(told.text) + _STEP_SIZE * len(steps))
+                return steps
+        found = self._rows.query(_BY_ROW, (run, first, last))
+        damaged = {number for number, row in enumerate(found) if not STEPS.holds(row[1:])}
+        steps = self._steps([row[:-1] for row in found], run, inherited=inherited, damaged=damaged)
+        return self._whole(steps, first, last, inherited=inherited)
 
-    def _rows_of(self, run: int, first: int, last: int) -> Sequence[Sequence[Any]]:
-        """The rows of some steps, in order: the name of the track, the columns, the proof.
+    def _told(self, run: int, first: int, last: int) -> _Told | None:
+        """The rows of some steps as one text, which comes twice as fast as row by row, where each column costs a call.
 
-        As one JSON text they come twice as fast as row by row, where each column costs a call. Costs come beside it:
-        SQLite writes a float into JSON with 15 digits. What JSON has no form for (bytes, a text that is not UTF-8)
-        stands in no row that we wrote: then they come row by row.
+        None where a row holds what JSON has no form for (bytes, a text that is not UTF-8): none that we wrote does.
         """
         try:
-            ((text,),) = self._rows.query(_AS_JSON, (run, first, last))
-            rows: list[list[SqlValue]] = orjson.loads(text)
-            rows.sort(key=itemgetter(_NUMBER_AT))  # the order within an aggregate is SQLite's own business
-            for row in rows:
-                row[-1] = bytes.fromhex(str(row[-1]))
-        except (StoreUnreadable, ValueError, TypeError):
-            return self._rows.query(_BY_ROW, (run, first, last))
-        costs: dict[SqlValue, SqlValue] = dict(self._rows.query(_COSTS, (run, first, last)))
-        if costs:
-            for row in rows:
-                row[1 + _COST] = costs.get(row[_NUMBER_AT])
-        return rows
+            ((text, proofs, costs),) = self._rows.query(_AS_JSON, (run, first, last))
+        except StoreUnreadable:
+            return None
+        return _Told(text, proofs or "", self._rows.query(_COSTS, (run, first, last)) if costs else [])
+
+    def _whole(self, steps: list[Step], first: int, last: int, *, inherited: bool) -> list[Step]:
+        """Steps with a placeholder for each of first..last whose row is missing."""
+        numbers = [step.number for step in steps]
+        if numbers == [*range(first, last + 1)]:
+            return steps
+        known = dict(zip(reversed(numbers), reversed(steps), strict=True))
+        return [
+            known.get(number) or _damaged(number, "its row is missing", inherited=inherited)
+            for number in range(first, last + 1)
+        ]
 
     def _steps(
-        self,
-        found: Sequence[Sequence[Any]],
-        fitted: Sequence[Sequence[Any]],
-        run: int,
-        *,
-        inherited: bool,
-        is_over: bool,
-    ) -> Iterator[Step]:
-        """Each row as a step. Written for speed: lists of long runs come through here."""
+        self, rows: Sequence[Sequence[Any]], run: int, *, inherited: bool, damaged: Collection[int] = ()
+    ) -> list[Step]:
+        """Each row as a step. Written for speed: lists of long runs come through here.
+
+        Args:
+            rows: the name of the table and its columns.
+            run: whose they are.
+            inherited: whether they are an ancestor's.
+            damaged: which of the rows, counted from 0, are not as they were written.
+        """
+        fitted = columns.fitted(rows, _STEP_KINDS)
+        is_over = any(row[_STATUS_AT] == "running" for row in fitted) and self._runs.status(run) != "running"
+        tracks = self._tracks({row[_TRACK_AT] for row in fitted})
         known: dict[object, _Facts] = {}
+        steps: list[Step] = []
         draft, statuses = _Draft, columns.step_status
-        for row, fit in zip(found, fitted, strict=True):
-            meta = fit[-2]
+        for at, fit in enumerate(fitted):
+            if at in damaged:
+                steps.append(_damaged(fit[_NUMBER_AT], "its row is not what was recorded", inherited=inherited))
+                continue
+            step: Any = draft()
+            (_, _, step.number, step.parent, step.kind, step.name, step.agent, step.lane, status,
+             step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd, error, track, step.seq,
+             meta) = fit  # fmt: skip
             facts = known.get(meta)
             if facts is None:
                 facts = known[meta] = _Facts.of(meta)
-            part, calls, decision, repeat_of, extra = facts
-            if not _is_proven(row, row[-2] if part is None else part):
-                yield _damaged(fit[_NUMBER_AT], "its row is not what was recorded", inherited=inherited)
-                continue
-            step: Any = draft()
-            (step.track, _, step.number, step.parent, step.kind, step.name, step.agent, step.lane, status,
-             step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd, error, _, step.seq,
-             _, _) = fit  # fmt: skip
+            calls, step.decision, step.repeat_of, step.extra = facts
             status = statuses(status)
             if status != "ok":
                 if status == "running" or (status == "interrupted" and meta is None):  # nobody has said how it ended
@@ -198,11 +249,19 @@ class StepRows:
                     status = "interrupted"
             step.status = status
             step.error = None if error is None else columns.error_from_text(error)
+            step.track = tracks[track]
             step.inherited = inherited
-            step.calls, step.decision, step.repeat_of, step.extra = calls, decision, repeat_of, extra
+            step.calls = calls
             step.damaged = None
             step.__class__ = Step
-            yield step
+            steps.append(step)
+        return steps
+
+    def _tracks(self, numbers: set[int | None]) -> dict[int | None, str]:
+        """The names of tracks by their numbers; `main` for those that are not there."""
+        found: dict[Any, Any] = dict(self._rows.query(_TRACKS, (orjson.dumps([*numbers]).decode(),)))
+        names = {number: found.get(number, "main") for number in numbers}
+        return {number: name if isinstance(name, str) else "" for number, name in names.items()}
 
     def _count_calls(self, run: int, step: int) -> int:
         ((count,),) = self._rows.query("SELECT count(*) FROM calls WHERE run = ? AND step = ?", (run, step))

@@ -46,7 +46,7 @@ class HistoryRows(Rows):
     def deltas(self, first: int, last: int, /, *, newest: bool = False) -> list[Row]:
         """Checkpoints with keys first..last, in order; with `newest` only the last of them."""
         found = self.query(f"{_DELTAS} DESC LIMIT 1" if newest else _DELTAS, (first, last))
-        return [DELTAS.judged(row) for row in found]
+        return DELTAS.judged_all(found)
 
     def keyframes(self, first: int, last: int, /, *, newest: bool = False) -> list[Row]:
         """Keyframes with keys first..last, in order; with `newest` only the last of them."""

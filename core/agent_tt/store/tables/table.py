@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import eq
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.rows import SEQ_BITS
-from agent_tt.store.tables.proofs import PROOF_SIZE, PartDigest, hashed, part_digest
+from agent_tt.store.tables.proofs import PROOF_SIZE, PartDigest, hashed, hashed_all, part_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Table"]
 
 _NONE: Final = bytes(PROOF_SIZE)
+_MANY: Final = 8
+"""Rows from which on it pays to prove them column by column."""
 _EXACT: Final = frozenset({int, str, bytes, type(None), PartDigest})
 """Types that come out of SQLite as they went in, whatever the column."""
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
@@ -108,6 +112,19 @@ class Table:
     def judged(self, row: Row) -> Row:
         """A row, read as `selected`, with whether it is as it was written in place of its proof."""
         return (*row[:-1], self.holds(row))
+
+    def judged_all(self, rows: Sequence[Row]) -> list[Row]:
+        """What `judged` gives of each of some rows."""
+        if len(rows) < _MANY or self._keeps or not self._parts:
+            return [self.judged(row) for row in rows]
+        columns: list[Sequence[SqlValue]] = [*zip(*rows, strict=True)]
+        proofs = columns.pop()
+        proven = [*columns]
+        for at in self._parts:
+            digests = hashed_all(columns[at])
+            proven[at] = [None if part is None else digest for part, digest in zip(columns[at], digests, strict=True)]
+        found = hashed_all(zip(repeat(self.name), *proven))
+        return [*zip(*columns, [*map(eq, found, proofs)], strict=True)]
 
     def holds_without(self, row: Row) -> bool:
         """The same of a row in which the parts that keep their digests were not read, and stand as None."""

@@ -193,10 +193,9 @@ class PathWrites:
 
     def _exists(self, number: int) -> bool:
         try:
-            self._source.value(self._run_id, number, self._path)
+            return self._source.has_value(self._run_id, number, self._path)
         except AgentTTError:
             return False
-        return True
 
     def _touched_from_above(self, number: int) -> bool:
         """Whether a step may have removed the value: with what it was in, or by itself."""

@@ -133,8 +133,9 @@ class RunIndex:
         """How many of them are archived."""
         self.running = any(run.status == "running" for run in runs)
         """Whether one of them runs."""
-        self._known = {run.id: run for run in runs}
-        self._has_forks = any(run.parent in self._known for run in runs if run.parent is not None)
+        parents = {run.parent for run in runs if run.parent is not None}
+        self._has_forks = any(run.id in parents for run in runs) if parents else False
+        self._known = {run.id: run for run in runs} if self._has_forks else {}
         self._orders: dict[SortKey, tuple[list[Run], list[str]]] = {}
 
     def is_ready(self, sort: SortKey) -> bool:

@@ -1,0 +1,75 @@
+"""Questions of several queries are answered as of one moment, and what was read once is not used after a change."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.core.store.recordings import begin, chat, new_store, step
+
+from agent_tt.errors import StoreUnreadable
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_queries_of_one_moment_do_not_see_what_another_process_writes_meanwhile(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    chat(store, 2)
+    count = "SELECT count(*) FROM steps"
+    with store.database.moment() as version, closing(sqlite3.connect(store.path)) as other:
+        before = store.database.query(count)
+        with other:
+            other.execute("DELETE FROM steps")
+        assert store.database.query(count) == before
+        assert store.database.version() == version
+    assert store.database.query(count) == [(0,)]
+    assert store.database.version() != version
+    store.close()
+
+
+def test_a_moment_within_a_transaction_is_that_transaction_and_ends_nothing(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with store.database.transaction() as tx:
+        tx.execute("INSERT INTO paths(id, path) VALUES(1, 'one')")
+        with store.database.moment() as version:
+            assert version is None
+            assert store.database.query("SELECT path FROM paths") == [("one",)]
+        tx.execute("INSERT INTO paths(id, path) VALUES(2, 'two')")
+    assert store.database.query("SELECT path FROM paths ORDER BY id") == [("one",), ("two",)]
+    store.close()
+
+
+def test_a_question_that_fails_leaves_nothing_open(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with pytest.raises(ZeroDivisionError), store.database.moment():
+        1 / 0  # noqa: B018
+    with pytest.raises(StoreUnreadable), store.database.moment():
+        store.database.query("SELECT no FROM steps")
+    writer = begin(store, {"n": 0})
+    step(writer, {"n": 1})
+    writer.finish("succeeded")
+    store.close()
+    with pytest.raises(StoreUnreadable), store.database.moment():
+        pass
+
+
+def test_who_wrote_a_value_is_known_of_a_run_that_another_process_goes_on_with(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    writer = begin(store, {"n": 0, "items": []})
+    reading = open_store(store.path, read_only=True)
+    items: list[int] = []
+    for number in range(1, 140):  # the index is written twice meanwhile
+        items.append(number)
+        step(writer, {"n": number // 10, "items": [*items]})
+        wrote = max(number // 10 * 10, 0)
+        assert reading.last_write(writer.run_id, number, ("n",)) == wrote
+        assert reading.last_write(writer.run_id, number, ("items", number // 2)) == number // 2 + 1
+        assert reading.last_write(writer.run_id, number, ("items", 0)) == 1
+    writer.finish("succeeded")
+    assert reading.last_write(writer.run_id, 139, ("items", 70)) == 71
+    reading.close()
+    store.close()
