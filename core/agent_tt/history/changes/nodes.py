@@ -29,6 +29,7 @@ from agent_tt.history.digest import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agent_tt.history.changes.census import Census
     from agent_tt.history.changes.tallies import Tally
 
 __all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build"]
@@ -38,6 +39,9 @@ RUN: Final = 64
 
 _PART: Final = 8
 """Elements added to a run that are compared together while it grows."""
+
+_MOST_COUNTED: Final = 16 * RUN
+"""Elements up to which what two parts consist of is joined: one look at many of them is quicker than many."""
 
 _LEAF_SIZE: Final = 4096
 """Bytes from which a container is taken apart."""
@@ -60,11 +64,12 @@ class Leaf:
         token: its digest as a number.
     """
 
-    __slots__ = ("_tally", "form", "live", "token")
+    __slots__ = ("_kept", "_tally", "form", "live", "token")
 
     def __init__(self, wire: Wire, raw: bytes, tally: Tally | None = None) -> None:
         self.form = Form(raw)
         self.live: object = None
+        self._kept: Wire = None
         self._tally = tally
         self.token = token_of(wire, tally)
 
@@ -77,6 +82,12 @@ class Leaf:
         """The wire value, as new containers."""
         return from_tlv(self.form.raw)
 
+    def kept(self) -> Wire:
+        """The wire value, which nobody may change: of what changes often it is at hand."""
+        if self._kept is None:
+            self._kept = self.value()
+        return self._kept
+
     def followed_by(self, before: Wire, wire: Wire) -> Node:
         """The node of a value that comes after this one, and shares with it what did not change.
 
@@ -88,7 +99,9 @@ class Leaf:
         if len(raw) >= _LEAF_SIZE:
             return build(wire)
         tally, self._tally = self._tally, None
-        return Leaf(wire, raw, retallied(tally, before, wire))
+        node = Leaf(wire, raw, retallied(tally, before, wire))
+        node._kept = wire
+        return node
 
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
@@ -99,14 +112,16 @@ class ListNode:
     """A large list, as runs of `RUN` elements.
 
     Attributes:
+        counted: what the live elements consist of, of so many whole runs from the first on as it is known of.
         live: as of a leaf.
         runs: the byte form of each run, itself a list.
         token: the list's digest as a number.
     """
 
-    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "live", "runs", "token")
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "counted", "live", "runs", "token")
 
     def __init__(self, wires: Sequence[Wire]) -> None:
+        self.counted: list[Census] = []
         self.live: object = None
         self.runs: list[Form] = []
         self.token = 0
@@ -141,6 +156,12 @@ class ListNode:
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
         return sum(len(run.raw) for run in self.runs)
+
+    def count(self, census: Census) -> None:
+        """Know what the elements behind those that are counted consist of, as many as the census has roots."""
+        while self.counted and len(self.counted[-1]) == len(census) < _MOST_COUNTED:
+            census = self.counted.pop().joined(census)
+        self.counted.append(census)
 
     def element_bytes(self, start: int) -> list[bytes]:
         """The byte form of each element from `start` on, the beginning of a run."""
@@ -248,20 +269,40 @@ class DictNode:
     """A large dict.
 
     Attributes:
+        census: what those live entries consist of that `counted` names; None where it is not known.
         children: its entries in order; scalars as they are, containers as nodes.
+        counted: the keys of its roots.
         dependent: keys of entries of which others say what they hold; None where they are not known.
         live: as of a leaf.
         quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
+        seen: the live entries that were small containers when they were compared last, by key.
         token: the dict's digest as a number, current after `seal`.
     """
 
-    __slots__ = ("_entry_tokens", "_sum", "children", "dependent", "live", "quiet", "token")
+    __slots__ = (
+        *(
+            "_entry_tokens",
+            "_sum",
+            "census",
+            "children",
+            "counted",
+            "counted_keys",
+            "dependent",
+            "live",
+            "quiet",
+            "seen",
+            "token",
+        ),
+    )
 
     def __init__(self, wire: dict[str, Wire]) -> None:
+        self.census: Census | None = None
         self.children: dict[str, Child] = {}
+        self.counted: list[str] = []
         self.live: object = None
         self.dependent: set[str] | None = None
         self.quiet: Form | None = None
+        self.seen: dict[str, object] = {}
         self.token = 0
         self._entry_tokens: dict[str, int] = {}
         self._sum = 0
