@@ -207,16 +207,19 @@ def test_what_has_no_end_is_not_counted() -> None:
     assert not Census([many]).is_sound
 
 
-def test_two_parts_are_counted_as_one() -> None:
-    first, second = [[n, {"n": n}] for n in range(4)], [{"n": {"n": {"n": n}}} for n in range(3)]
-    joined = Census(first).joined(Census(second))
-    roots: list[Any] = first + second
-    assert len(joined) == 7
+def test_parts_are_counted_as_one_again_and_again() -> None:
+    roots: list[Any] = [[n, {"n": {"n": n}}] if n % 3 else "text" if n % 2 else {"n": n} for n in range(64)]
+    parts = [Census(roots[at : at + 8]) for at in range(0, 64, 8)]
+    while len(parts) > 1:
+        parts = [one.joined(other) for one, other in zip(parts[::2], parts[1::2], strict=True)]
+    (joined,) = parts
+    assert len(joined) == 64
     assert joined.changed(roots) == {}
-    second[1]["n"]["n"]["n"] = 7
-    first[3][0] = -1
-    assert joined.changed(roots).keys() == {3, 5}
-    assert joined.changed(roots) == {}
+    for at in (2, 7, 8, 31, 32, 47, 62):
+        each = roots[at]
+        (each if isinstance(each, dict) else each[1]["n"])["n"] = -1
+        assert joined.changed(roots).keys() == {at}
+        assert joined.changed(roots) == {}
 
 
 def test_a_look_at_what_is_known_reads_no_text(monkeypatch: pytest.MonkeyPatch) -> None:

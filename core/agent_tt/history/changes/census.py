@@ -176,7 +176,7 @@ class Census:
 
     def _go_down(self) -> bool:
         owners = [number for number, item in enumerate(self._roots.objects) if type(item) in _CONTAINERS]
-        containers, parents = [self._roots.objects[number] for number in owners], owners
+        containers, parents = [self._roots.objects[number] for number in owners], list(owners)
         seen = len(containers)
         while containers:
             if seen > _MOST or len(self._levels) >= MAX_DEPTH:

@@ -40,6 +40,8 @@ _FEWEST: Final = 4
 """Entries of a dict that are worth a census."""
 _SPARED: Final = 4
 """A census of which more than one in so many roots is loose is made anew."""
+_TOGETHER: Final = 8
+"""Elements of a list that are counted together at least."""
 _AT_ONCE: Final = 2
 """Runs of a list that are counted for the first time in one step, at most: it may be in vain."""
 _MARK: Final = MARK.encode()
@@ -386,7 +388,7 @@ class Walk:
         return admitted[key] if type(admitted) is dict and key in admitted else None
 
     def _counted_front(self, node: ListNode, value: Sequence[object], path: Path) -> int:
-        """How many elements consist of the objects of last time, in whole runs; what else they hold now is said."""
+        """How many elements consist of the objects of last time; what else they hold now is said."""
         done = 0
         if type(value) is not list:
             node.counted.clear()
@@ -406,7 +408,7 @@ class Walk:
     @staticmethod
     def _next_census(node: ListNode, value: Sequence[object], begin: int) -> tuple[Census | None, int]:
         """A census of the next elements that none counts, to be kept once they are known to be as they were."""
-        end = min(begin + _AT_ONCE * RUN, min(len(node), len(value)) // RUN * RUN)
+        end = min(begin + _AT_ONCE * RUN, min(len(node), len(value)) // _TOGETHER * _TOGETHER)
         if end <= begin or type(value) is not list or not WORKS:
             return None, begin
         candidate = Census(value[begin:end])
@@ -426,7 +428,10 @@ class Walk:
         for index, run in enumerate(node.runs[done // RUN :], done // RUN):
             at = begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
-            for size, part in (() if are_wires else run.parts) or ((len(now), run),):
+            for size, part in (() if are_wires else run.parts) or ((min(RUN, len(node) - begin), run),):
+                if at < done and at + size <= done:
+                    at += size
+                    continue
                 items, before = now[at - begin : at - begin + size], value[max(0, at - 1) : at]
                 if not self._is_as_it_was(part, items, before, path, are_wires=are_wires):
                     return begin
