@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.align import Block
     from agent_tt.history.changes.ops import Op
 
-__all__ = ["diff", "diff_into", "list_diff_into", "same", "text_diff"]
+__all__ = ["EXACT_BY_EQUALITY", "diff", "diff_into", "list_diff_into", "same", "text_diff"]
 
 _SHORT_TEXT: Final = 16
 """Characters below which a text that grew is simply set again."""
 
-_EXACT_BY_EQUALITY: Final = frozenset({str, int, bool, type(None)})
+EXACT_BY_EQUALITY: Final = frozenset({str, int, bool, type(None)})
 
 
 def diff(old: Wire, new: Wire) -> list[Op]:
@@ -50,7 +50,7 @@ def same(old: object, new: object) -> bool:
         return False
     if type(old) is list and all(map(is_, old, new)):  # type: ignore[call-overload]  # two lists of one length
         return True
-    return type(old) in _EXACT_BY_EQUALITY or tlv(old) == tlv(new)
+    return type(old) in EXACT_BY_EQUALITY or tlv(old) == tlv(new)
 
 
 def diff_into(old: Wire, new: Wire, path: Path, ops: list[Op]) -> None:

@@ -12,7 +12,7 @@ from agent_tt.codec.tlv import from_tlv, tlv
 from agent_tt.codec.tracked import TRACKED
 from agent_tt.codec.wire import VALUE, Encoded, Wire, is_envelope
 from agent_tt.history.changes.census import WORKS, Census
-from agent_tt.history.changes.diff import diff_into, list_diff_into, same, text_diff
+from agent_tt.history.changes.diff import EXACT_BY_EQUALITY, diff_into, list_diff_into, same, text_diff
 from agent_tt.history.changes.forms import Form
 from agent_tt.history.changes.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
 from agent_tt.redaction.keyed import keyed_marks_in
@@ -286,8 +286,10 @@ class Walk:
         return kept
 
     def _update_entry(self, node: DictNode, key: str, item: object, path: Path, entries: dict[str, object]) -> None:
-        before = len(self.ops)
         old = node.children.get(key, _MISSING)
+        if type(old) is type(item) and type(item) in EXACT_BY_EQUALITY and old == item:
+            return  # mostly, and at once
+        before = len(self.ops)
         child: Child
         if isinstance(old, NODES):
             child = self.update(old, item, (*path, key))

@@ -14,8 +14,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import without_envelopes
+from agent_tt.codec.wire import VALUE
 from agent_tt.errors import Damaged
-from agent_tt.history.changes.ops import touches, trace
+from agent_tt.history.changes.ops import MAX_TOUCHES, touches, trace
 from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text, text_id
 from agent_tt.history.log.pages import BLOCK
@@ -51,6 +52,22 @@ class _Bits:
     length: int | None = None
 
 
+def _bits(block: dict[Path, _Bits], path: Path) -> _Bits:
+    found = block.get(path)
+    if found is None:
+        found = block[path] = _Bits()
+    return found
+
+
+def _field_set_by(op: Op) -> str | None:
+    """The field of the state that an operation sets; None where it does anything else."""
+    if len(op) != 3 or op[0] != "s":
+        return None
+    steps = op[1]
+    name = steps[0] if type(steps) is list and len(steps) == 1 else None
+    return name if type(name) is str and name != VALUE else None
+
+
 class PendingMarks:
     """Marks of one track, by block: what a writer still has to put into the index."""
 
@@ -61,10 +78,19 @@ class PendingMarks:
         """Notes what checkpoint `seq` did."""
         bit = 1 << (seq % BLOCK)
         block = self._blocks.setdefault(seq // BLOCK, {})
-        for path, touch in touches(ops).items():
-            bits = block.get(path)
-            if bits is None:
-                bits = block[path] = _Bits()
+        fields = [_field_set_by(op) for op in ops]  # most steps set some fields of the state
+        found = touches([op for op, field in zip(ops, fields, strict=True) if field is None])
+        if len(found) + len(fields) > MAX_TOUCHES:
+            fields, found = [], touches(ops)
+        for field in fields:
+            if field is not None:
+                bits = _bits(block, (field,))
+                bits.touched |= bit
+                bits.struct |= bit
+        if fields:
+            _bits(block, ()).touched |= bit
+        for path, touch in found.items():
+            bits = _bits(block, path)
             bits.touched |= bit
             if touch.struct:
                 bits.struct |= bit
