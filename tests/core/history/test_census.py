@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.core.reference_digest import reference_digest
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
-from agent_tt.history.changes.census import WORKS, Census
+from agent_tt.history.changes.census import WORKS, Census, references_to
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.history.changes.forms import Form
 from agent_tt.history.changes.ops import apply
@@ -236,3 +237,21 @@ def test_a_look_at_what_is_known_reads_no_text(monkeypatch: pytest.MonkeyPatch) 
     (said,) = shadow.step(state, 13)[0]
     assert looked_at == [1]
     assert said[:2] == ["t", ["messages", 200, "content"]]
+
+
+def test_what_only_the_history_still_holds_can_be_told() -> None:
+    state: dict[str, Any] = {"messages": [{"role": "user", "content": f"{n} " * 40} for n in range(160)]}
+    state.update({f"small {n}": {"n": n, "text": "x" * 1000} for n in range(8)})
+    shadow = Shadow()
+    for seq in range(5):
+        shadow.step(state, seq)
+    for part in (state["messages"][3], state["small 2"]):
+        known = references_to(part)
+        assert known > 0
+        before = sys.getrefcount(part)
+        shadow.step({"messages": state["messages"][4:], "other": 1}, 6)
+        shadow.step({"messages": []}, 7)
+        assert references_to(part) == 0
+        assert sys.getrefcount(part) == before - known
+        for seq in range(5):
+            shadow.step(state, seq)

@@ -22,7 +22,7 @@ from agent_tt.codec.wire import MAX_DEPTH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["WORKS", "Census"]
+__all__ = ["WORKS", "Census", "references_to"]
 
 _CONTAINERS: Final = frozenset({dict, list})
 _LEAVES: Final = frozenset({str, int, float, bool, type(None)})
@@ -149,6 +149,20 @@ def _are_in_order(dicts: Sequence[dict[object, object]]) -> bool:
     return not dicts or _addresses(tuple(gc.get_referents(*dicts))) == _addresses(
         tuple(_joined(map(dict.values, dicts)))
     )
+
+
+def references_to(part: object) -> int:
+    """How many references to a dict or list of a state are those by which it is known here, and nobody's who uses it.
+
+    Looks at all objects of the process: for who has to know, once.
+    """
+    found = 0
+    for each in gc.get_objects():
+        if type(each) is _Flat:
+            found += sum(one is part for one in each.objects)
+        elif type(each) is _Level:
+            found += sum(one is part for one in each.containers) + sum(one is part for one in each.dicts)
+    return found
 
 
 class Census:

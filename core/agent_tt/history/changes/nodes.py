@@ -266,7 +266,7 @@ class DictNode:
         dependent: keys of entries of which others say what they hold; None where they are not known.
         live: as of a leaf.
         quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
-        seen: the live entries that were small containers when they were compared last, by key.
+        seen: the `id` of each live entry that was a small container when it was compared last, by key.
         token: the dict's digest as a number, current after `seal`.
     """
 
@@ -293,7 +293,7 @@ class DictNode:
         self.live: object = None
         self.dependent: set[str] | None = None
         self.quiet: Form | None = None
-        self.seen: dict[str, object] = {}
+        self.seen: dict[str, int] = {}
         self.token = 0
         self._entry_tokens: dict[str, int] = {}
         self._sum = 0

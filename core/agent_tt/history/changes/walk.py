@@ -222,6 +222,7 @@ class Walk:
             known are not there.
         """
         if type(value) is not dict or not WORKS:
+            node.census, node.seen = None, {}  # nobody is to hold what is in it: it may be about to be tracked
             return {}, None
         census = node.census
         if census is not None:
@@ -234,11 +235,12 @@ class Walk:
                 return known, None
             node.census = None
         before = node.seen
-        node.seen = {key: value.get(key) for key, child in node.children.items() if type(child) is Leaf}
-        node.counted = [key for key, item in node.seen.items() if before.get(key) is item and type(item) in _PLAIN]
+        parts = {key: value.get(key) for key, child in node.children.items() if type(child) is Leaf}
+        node.seen = {key: id(item) for key, item in parts.items() if type(item) in _PLAIN}
+        node.counted = [key for key, seen in node.seen.items() if before.get(key) == seen]
         if len(node.counted) < _FEWEST:
             return {}, None
-        candidate = Census([node.seen[key] for key in node.counted])
+        candidate = Census([parts[key] for key in node.counted])
         return {}, candidate if candidate.is_sound else None
 
     def _update_touched(self, node: DictNode, key: str, item: object, path: Path, touched: set[int]) -> None:
