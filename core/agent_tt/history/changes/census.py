@@ -47,10 +47,10 @@ class _Flat:
 
     __slots__ = ("_ends", "at", "objects", "sizes")
 
-    def __init__(self, sizes: list[int], objects: tuple[object, ...]) -> None:
+    def __init__(self, sizes: list[int], objects: tuple[object, ...], at: bytes | None = None) -> None:
         self.sizes = sizes
         self.objects = objects
-        self.at = _addresses(objects)
+        self.at = _addresses(objects) if at is None else at
         self._ends: list[int] | None = None
 
     @property
@@ -127,14 +127,15 @@ class _Level:
         sizes = list(map(len, self.containers))  # type: ignore[arg-type]  # containers
         held = tuple(gc.get_referents(*self.containers))
         keys = tuple(_joined(self.dicts))
-        before = self.held, self.keys
-        if sizes == before[0].sizes and _addresses(held) == before[0].at and _addresses(keys) == before[1].at:
+        before, at, keys_at = (self.held, self.keys), _addresses(held), _addresses(keys)
+        if sizes == before[0].sizes and at == before[0].at and keys_at == before[1].at:
             return None
         # A dict of other keys than texts holds these too; or another thread has come between.
         of_dicts = sizes if len(self.dicts) == len(sizes) else [sizes[number] for number in self.number_of_dict]
         if len(held) != sum(sizes) or len(keys) != sum(of_dicts) or list(map(len, self.containers)) != sizes:  # type: ignore[arg-type]
             raise _Unclear
-        self.held, self.keys = _Flat(sizes, held).with_ends_of(before[0]), _Flat(of_dicts, keys).with_ends_of(before[1])
+        self.held = _Flat(sizes, held, at).with_ends_of(before[0])
+        self.keys = _Flat(of_dicts, keys, keys_at).with_ends_of(before[1])
         return before
 
     def is_sound(self) -> bool:

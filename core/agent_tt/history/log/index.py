@@ -126,7 +126,7 @@ class PendingMarks:
                 self._write_piece(tx, track, len(self._full))
             self._full = [(block, path, bits) for block, paths in self._blocks.items() for path, bits in paths.items()]
             self._blocks.clear()
-            self._at_once = max(_PIECE, -(-len(self._full) // (BLOCK // 2)))
+            self._at_once = max(_PIECE, -(-len(self._full) // (BLOCK // 4)))
             self._end = seq
         if self._full:
             self._write_piece(tx, track, self._at_once)
