@@ -86,7 +86,7 @@ class LogTransaction(LogRows, Protocol):
         """Write a dictionary for the runs of an agent, unless there is one of that number."""
 
     def put_marks(self, track: int, seq: int, paths: Mapping[int, str], marks: Sequence[Row], /) -> None:
-        """Add marks to the index, which covers the track up to `seq` from now on.
+        """Add marks to the index, which covers the track up to `seq` from now on, or further where it did already.
 
         Args:
             track: the track.

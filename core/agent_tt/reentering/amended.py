@@ -15,6 +15,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.editing.edits import apply_edits
+from agent_tt.history.changes.census import references_to
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.reading import asked, provider_of, recognise
@@ -114,7 +115,8 @@ class EditApplier(Link):
             self._recording = recording
         state = recording.tracks.main.state
         if state is not None:
-            is_shared = sys.getrefcount(state) > _OURS + 1  # the recording's own
+            others = sys.getrefcount(state) - _OURS - 1  # the recording's own
+            is_shared = others > 0 and others > references_to(state)
             self._change(0, state, is_shared=is_shared)
 
     def after_step(self, step: OpenStep) -> None:
@@ -125,8 +127,9 @@ class EditApplier(Link):
         if steps is not None and steps.makes(step.number):
             return  # its state is the conversation
         state = step.state
-        if state is not None:
-            is_shared = sys.getrefcount(state) > _OURS + step.references_to(state)
+        if state is not None and any(at == step.number for _, at in list(self._waiting)):
+            others = sys.getrefcount(state) - _OURS - step.references_to(state)
+            is_shared = others > 0 and others > references_to(state)
             self._change(step.number, state, is_shared=is_shared)
 
     def _change(self, at: int, state: object, *, is_shared: bool) -> None:

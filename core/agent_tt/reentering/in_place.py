@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agent_tt.codec.decode import decode
 from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.codec.paths import format_path, parse_path
+from agent_tt.history.changes.census import references_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,7 +79,8 @@ def is_held_inside(root: object, path: Path) -> bool:
         del node
         node = inner
         del inner
-        if sys.getrefcount(node) > _OURS + 1:  # the part that it is in holds it too
+        held = sys.getrefcount(node) - _OURS - 1  # the part that it is in holds it too
+        if held > 0 and held > references_to(node):
             return True
     return False
 

@@ -16,6 +16,7 @@ from agent_tt.store.rows.columns import sound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo
@@ -30,9 +31,20 @@ def admit(value: Wire, name: str = "") -> Wire:
         value: the value.
         name: the field that holds it.
     """
-    from agent_tt.redaction.values import redact
+    admitted: Wire = (_values or _found_values()).redact(value, name)
+    return admitted
 
-    return redact(value, name)
+
+_values: ModuleType | None = None
+
+
+def _found_values() -> ModuleType:
+    """Import what takes secrets out of values, once: asking for it at each call takes as long as a number does."""
+    global _values  # noqa: PLW0603
+    from agent_tt.redaction import values
+
+    _values = values
+    return values
 
 
 def admit_answer(value: Wire) -> Wire:

@@ -114,3 +114,12 @@ def test_states_nested_beyond_reason_are_refused() -> None:
 
     with pytest.raises(CorruptDelta, match="nested"):
         diff(deep(1), deep(2))
+
+
+def test_a_list_of_objects_that_all_gave_way_to_others_is_set_at_once():
+    old = [{"id": n, "text": f"old {n}"} for n in range(20)]
+    new = [{"id": 100 + n, "text": f"new {n}"} for n in range(20)]
+    assert diff({"found": old}, {"found": new}) == [["s", ["found"], new]]
+    new[7]["id"] = 7  # one is the old one, edited
+    assert diff({"found": old}, {"found": new})[0][:2] != ["s", ["found"]]
+    assert apply({"found": old}, copy.deepcopy(diff({"found": old}, {"found": new}))) == {"found": new}

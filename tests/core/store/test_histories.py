@@ -18,6 +18,7 @@ from tests.core.strategies import identical, values
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
+from agent_tt.model import NewStep, StepEnd
 from agent_tt.store import open_store
 
 CLASSES = {f"{cls.__module__}:{cls.__qualname__}": cls for cls in strategies.CLASSES}
@@ -290,3 +291,39 @@ def test_nested_steps_take_their_checkpoints_in_the_order_they_end(tmp_path):
     assert store.base_step(run_id, outer) == inner
     assert store.last_write(run_id, outer, ("n",)) == outer
     assert store.next_write(run_id, 0, ("n",)) == inner
+
+
+def test_a_block_of_the_index_that_is_half_written_is_no_damage_and_hides_nothing(tmp_path):
+    store = new_store(tmp_path)
+    state = {f"field {n}": {"value": 0} for n in range(700)}
+    writer = begin(store, state)
+    written: dict[int, int] = {}
+
+    def go_on(steps: int) -> None:
+        for _ in range(steps):
+            number = writer.open_step(NewStep("step"))
+            for field in range(number * 10 % 700, number * 10 % 700 + 10):
+                state[f"field {field}"]["value"] = number
+                written[field] = number
+            writer.close_step(number, StepEnd("ok"), state)
+
+    def check(last: int) -> None:
+        assert store.verify() == []
+        for field in range(0, 700, 23):
+            assert store.last_write(writer.run_id, last, (f"field {field}", "value")) == written.get(field, 0)
+
+    for last in (60, 64, 66, 75, 128, 131):  # the first block is full after 63
+        go_on(last - len(store.steps(writer.run_id)))
+        check(last)
+    store.close()
+    store = open_store(store.path)  # as after a crash
+    check(131)
+    writer = store.join_run(writer.run_id)
+    go_on(3)
+    writer.finish("succeeded")  # the index reaches into a block
+    check(134)
+    writer = store.join_run(writer.run_id)
+    go_on(60)
+    check(194)
+    go_on(30)
+    check(224)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.history.changes.ops import op_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
@@ -42,9 +42,11 @@ class Births:
 
     def follow(self, ops: Iterable[Op], seq: int) -> None:
         """Take in the operations of checkpoint `seq`."""
+        begins = {known[0] if known else None for known in self._seqs}
         for op in ops:
             code = op[0]
-            if code == "s" and type(op[2]) not in _CONTAINERS and self._is_apart(op[1]):
+            # Most operations set a text or a number where no known list lies at, above or below.
+            if code == "s" and type(op[2]) not in _CONTAINERS and _begins_elsewhere(op[1], begins):
                 continue
             path = op_path(op)
             inside = next((depth for depth, step in enumerate(path) if type(step) is int), None)
@@ -56,13 +58,7 @@ class Births:
                 self._end(path)
                 if code == "s":
                     self._begin(op[2], path, seq)
-
-    def _is_apart(self, steps: Wire) -> bool:
-        """Whether no known list lies at, above or below a place, as of most operations none does."""
-        if type(steps) is not list or not steps:
-            return False
-        first = steps[0]
-        return all(known and known[0] != first for known in self._seqs)
+                    begins = {known[0] if known else None for known in self._seqs}
 
     def _end(self, path: Path) -> None:
         for known in [known for known in self._seqs if known[: len(path)] == path]:
@@ -74,3 +70,10 @@ class Births:
         elif type(value) is dict:
             for key, item in value.items():
                 self._begin(item, (*path, key), seq)
+
+
+def _begins_elsewhere(steps: Wire, begins: Collection[str | int | None]) -> bool:
+    """Whether a path begins with none of these steps, and nothing begins at the root."""
+    if type(steps) is not list or not steps or type(steps[0]) is not str:
+        return False
+    return steps[0] not in begins and None not in begins

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.align import Block
     from agent_tt.history.changes.ops import Op
 
-__all__ = ["diff", "diff_into", "list_diff_into", "same", "text_diff"]
+__all__ = ["EXACT_BY_EQUALITY", "diff", "diff_into", "list_diff_into", "same", "text_diff"]
 
 _SHORT_TEXT: Final = 16
 """Characters below which a text that grew is simply set again."""
 
-_EXACT_BY_EQUALITY: Final = frozenset({str, int, bool, type(None)})
+_MANY: Final = 8
+"""Objects of a list that are said to be others one by one, at most, where all of them are."""
+
+EXACT_BY_EQUALITY: Final = frozenset({str, int, bool, type(None)})
 
 
 def diff(old: Wire, new: Wire) -> list[Op]:
@@ -50,7 +53,7 @@ def same(old: object, new: object) -> bool:
         return False
     if type(old) is list and all(map(is_, old, new)):  # type: ignore[call-overload]  # two lists of one length
         return True
-    return type(old) in _EXACT_BY_EQUALITY or tlv(old) == tlv(new)
+    return type(old) in EXACT_BY_EQUALITY or tlv(old) == tlv(new)
 
 
 def diff_into(old: Wire, new: Wire, path: Path, ops: list[Op]) -> None:
@@ -106,7 +109,11 @@ def list_diff_into(
         start: elements at the front that are known to be equal.
     """
     end = len(old_keys)
-    for block in reversed(changed_blocks(old_keys, new_keys)):
+    blocks = changed_blocks(old_keys, new_keys)
+    if start == 0 and blocks == [(0, end, 0, len(new))] and _is_all_other(old_item, new, end):
+        ops.append(["s", list(path), list(new)])
+        return
+    for block in reversed(blocks):
         front, back = _edited_in_place(block, old_item, new)
         for offset in range(back):
             at = block.old_end - 1 - offset
@@ -136,6 +143,14 @@ def _edited_in_place(block: Block, old_item: Callable[[int], Wire], new: Sequenc
     while back < shortest - front and _alike(old_item(block.old_end - 1 - back), new[block.new_end - 1 - back]):
         back += 1
     return front, back
+
+
+def _is_all_other(old_item: Callable[[int], Wire], new: Sequence[Wire], count: int) -> bool:
+    """Whether a list of objects gave way to as many that have little in common with those in their places."""
+    return len(new) == count >= _MANY and all(
+        type(item) is dict and type(old_item(at)) is dict and not _alike(old_item(at), item)
+        for at, item in enumerate(new)
+    )
 
 
 def _alike(old: Wire, new: Wire) -> bool:

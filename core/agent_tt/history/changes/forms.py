@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-__all__ = ["Form"]
+__all__ = ["LIST_HEAD", "Form", "list_head"]
 
 _LIVE_VERSION: Final = 4
 """The first version in which a container that holds itself ends, and in which ASCII text is copied as it is."""
@@ -27,32 +27,59 @@ _LIVE_VERSION: Final = 4
 _ENVELOPE_MARK: Final = b"$type"
 
 
+LIST_HEAD: Final = 5
+"""Bytes before the first element in the byte form of a list: `[` and a uint32 count."""
+
+
+def list_head(count: int) -> bytes:
+    """What stands before the elements of a list in its byte form."""
+    return b"[" + count.to_bytes(LIST_HEAD - 1, "little")
+
+
 class Form:
     """The form of a dict or list at the last checkpoint.
 
     Args:
-        raw: its canonical bytes.
+        raw: its canonical bytes; None where they are those of the parts.
         parts: of a list that grows, the forms of the lists that it consists of, each with the number of its elements.
             They are compared one by one: what was compared before is known by its live form, and only the newest part
             takes the slow way.
 
     Attributes:
-        raw: its canonical bytes.
         given: those of the live elements, where something else is kept of them; b"" where that is not known.
         parts: as given.
         is_plain: whether it holds no envelope, so that live objects can be compared without encoding them.
         wires: of a list, the wire values that it is the form of, where they are known; never changed.
     """
 
-    __slots__ = ("_live", "given", "is_plain", "parts", "raw", "wires")
+    __slots__ = ("_live", "_raw", "given", "is_plain", "parts", "wires")
 
-    def __init__(self, raw: bytes, parts: Sequence[tuple[int, Form]] = ()) -> None:
-        self.raw = raw
+    def __init__(self, raw: bytes | None, parts: Sequence[tuple[int, Form]] = ()) -> None:
+        self._raw = raw
         self.given = b""
         self.parts = parts
-        self.is_plain: bool = all(part.is_plain for _, part in parts) if parts else _ENVELOPE_MARK not in raw
+        self.is_plain: bool = (
+            all(part.is_plain for _, part in parts) if parts or raw is None else _ENVELOPE_MARK not in raw
+        )
         self._live: bytes | None = None
         self.wires: Sequence[object] | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """The canonical bytes."""
+        if self._raw is not None:
+            return self._raw
+        return list_head(sum(size for size, _ in self.parts)) + b"".join([part.body for _, part in self.parts])
+
+    @property
+    def body(self) -> bytes:
+        """Of a list, the canonical bytes of its elements."""
+        return self.raw[LIST_HEAD:]
+
+    @property
+    def size(self) -> int:
+        """How many the canonical bytes are, about."""
+        return sum(part.size for _, part in self.parts) if self._raw is None else len(self._raw)
 
     def is_of_same(self, wires: Sequence[object]) -> bool:
         """Whether the elements of a list are the very wire values that were compared last: those never change."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.tlv import from_tlv, tlv
 from agent_tt.codec.wire import VALUE, Scalar, Wire, envelope_type, is_envelope
-from agent_tt.history.changes.forms import Form
+from agent_tt.history.changes.forms import LIST_HEAD, Form, list_head
 from agent_tt.history.changes.tallies import retallied, token_of
 from agent_tt.history.digest import (
     CONTAINERS,
@@ -29,6 +29,7 @@ from agent_tt.history.digest import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agent_tt.history.changes.census import Census
     from agent_tt.history.changes.tallies import Tally
 
 __all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build"]
@@ -39,11 +40,11 @@ RUN: Final = 64
 _PART: Final = 8
 """Elements added to a run that are compared together while it grows."""
 
+_MOST_COUNTED: Final = 16 * RUN
+"""Elements up to which what two parts consist of is joined: one look at many of them is quicker than many."""
+
 _LEAF_SIZE: Final = 4096
 """Bytes from which a container is taken apart."""
-
-_LIST_HEAD: Final = 5
-"""Bytes before the first element in the byte form of a list: `[` and a uint32 count."""
 
 _CONTAINER_MARKS: Final = (b"[", b"{")
 _ENTRY_WEIGHT: Final = 32
@@ -60,11 +61,12 @@ class Leaf:
         token: its digest as a number.
     """
 
-    __slots__ = ("_tally", "form", "live", "token")
+    __slots__ = ("_kept", "_tally", "form", "live", "token")
 
     def __init__(self, wire: Wire, raw: bytes, tally: Tally | None = None) -> None:
         self.form = Form(raw)
         self.live: object = None
+        self._kept: Wire = None
         self._tally = tally
         self.token = token_of(wire, tally)
 
@@ -77,6 +79,12 @@ class Leaf:
         """The wire value, as new containers."""
         return from_tlv(self.form.raw)
 
+    def kept(self) -> Wire:
+        """The wire value, which nobody may change: of what changes often it is at hand."""
+        if self._kept is None:
+            self._kept = self.value()
+        return self._kept
+
     def followed_by(self, before: Wire, wire: Wire) -> Node:
         """The node of a value that comes after this one, and shares with it what did not change.
 
@@ -88,25 +96,29 @@ class Leaf:
         if len(raw) >= _LEAF_SIZE:
             return build(wire)
         tally, self._tally = self._tally, None
-        return Leaf(wire, raw, retallied(tally, before, wire))
+        node = Leaf(wire, raw, retallied(tally, before, wire))
+        node._kept = wire
+        return node
 
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
-        return len(self.form.raw)
+        return self.form.size
 
 
 class ListNode:
     """A large list, as runs of `RUN` elements.
 
     Attributes:
+        counted: what the live elements consist of, of so many from the first on as it is known of.
         live: as of a leaf.
         runs: the byte form of each run, itself a list.
         token: the list's digest as a number.
     """
 
-    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "live", "runs", "token")
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "counted", "live", "runs", "token")
 
     def __init__(self, wires: Sequence[Wire]) -> None:
+        self.counted: list[Census] = []
         self.live: object = None
         self.runs: list[Form] = []
         self.token = 0
@@ -140,13 +152,19 @@ class ListNode:
 
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
-        return sum(len(run.raw) for run in self.runs)
+        return sum(run.size for run in self.runs)
+
+    def count(self, census: Census) -> None:
+        """Know what the elements behind those that are counted consist of, as many as the census has roots."""
+        while self.counted and len(self.counted[-1]) == len(census) < _MOST_COUNTED:
+            census = self.counted.pop().joined(census)
+        self.counted.append(census)
 
     def element_bytes(self, start: int) -> list[bytes]:
         """The byte form of each element from `start` on, the beginning of a run."""
         found, index = [], start
         for run in self.runs[start // RUN :]:
-            raw, at = run.raw, _LIST_HEAD
+            raw, at = run.raw, LIST_HEAD
             while at < len(raw):
                 found.append(raw[at : at + self._sizes[index]])
                 at += self._sizes[index]
@@ -156,13 +174,13 @@ class ListNode:
     def element(self, at: int) -> bytes:
         """The byte form of one element."""
         first = at // RUN * RUN
-        begin = _LIST_HEAD + sum(self._sizes[first:at])
+        begin = LIST_HEAD + sum(self._sizes[first:at])
         return self.runs[at // RUN].raw[begin : begin + self._sizes[at]]
 
     def set_element(self, at: int, wire: Wire, raw: bytes) -> None:
         """Put an element (and its byte form) in the place of one that is there."""
         first = at // RUN * RUN
-        begin = _LIST_HEAD + sum(self._sizes[first:at])
+        begin = LIST_HEAD + sum(self._sizes[first:at])
         before = self.runs[at // RUN].raw
         old, now = self._tokens[at], token(wire)
         self._containers += (type(wire) in CONTAINERS) - (before[begin : begin + 1] in _CONTAINER_MARKS)
@@ -199,7 +217,7 @@ class ListNode:
             taken = raws[at : at + RUN - filled]
             run = _list_form(len(taken), b"".join(taken))
             if given:
-                run.taken_from(_list_head(len(taken)) + b"".join(given[at : at + len(taken)]))
+                run.taken_from(list_head(len(taken)) + b"".join(given[at : at + len(taken)]))
             if filled:
                 run = _grown(self.runs.pop(), filled, run, len(taken))
             self.runs.append(run)
@@ -213,34 +231,28 @@ class ListNode:
     def _total(self) -> int:
         if self._containers:
             return list_token(len(self), self._polynomial)
-        return flat_list_token(_list_head(len(self)) + b"".join(run.raw[_LIST_HEAD:] for run in self.runs))
+        return flat_list_token(list_head(len(self)) + b"".join([run.body for run in self.runs]))
 
 
-def _list_head(count: int) -> bytes:
-    return b"[" + count.to_bytes(_LIST_HEAD - 1, "little")
-
-
-def _list_form(count: int, body: bytes, parts: Sequence[tuple[int, Form]] = ()) -> Form:
-    return Form(_list_head(count) + body, parts)
+def _list_form(count: int, body: bytes) -> Form:
+    return Form(list_head(count) + body)
 
 
 def _grown(run: Form, count: int, added: Form, more: int) -> Form:
     """The form of a run and the elements added to it, in parts until it is full."""
-    body = run.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:]
     *before, (last, part) = run.parts or [(count, run)]
     if count + more == RUN:
-        return _of_parts(RUN, body, [*before, (last, part), (more, added)])
+        return _of_parts(RUN, [*before, (last, part), (more, added)])
     if last + more > _PART:
-        return _list_form(count + more, body, [*before, (last, part), (more, added)])
-    joined = _of_parts(last + more, part.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:], [(last, part), (more, added)])
-    return _list_form(count + more, body, [*before, (last + more, joined)])
+        return Form(None, [*before, (last, part), (more, added)])
+    return Form(None, [*before, (last + more, _of_parts(last + more, [(last, part), (more, added)]))])
 
 
-def _of_parts(count: int, body: bytes, parts: Sequence[tuple[int, Form]]) -> Form:
+def _of_parts(count: int, parts: Sequence[tuple[int, Form]]) -> Form:
     """One form in place of several."""
-    form = _list_form(count, body)
+    form = _list_form(count, b"".join([part.body for _, part in parts]))
     if any(part.given for _, part in parts):
-        form.given = _list_head(count) + b"".join((part.given or part.raw)[_LIST_HEAD:] for _, part in parts)
+        form.given = list_head(count) + b"".join((part.given or part.raw)[LIST_HEAD:] for _, part in parts)
     return form
 
 
@@ -248,20 +260,40 @@ class DictNode:
     """A large dict.
 
     Attributes:
+        census: what those live entries consist of that `counted` names; None where it is not known.
         children: its entries in order; scalars as they are, containers as nodes.
+        counted: the keys of its roots.
         dependent: keys of entries of which others say what they hold; None where they are not known.
         live: as of a leaf.
         quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
+        seen: the `id` of each live entry that was a small container when it was compared last, by key.
         token: the dict's digest as a number, current after `seal`.
     """
 
-    __slots__ = ("_entry_tokens", "_sum", "children", "dependent", "live", "quiet", "token")
+    __slots__ = (
+        *(
+            "_entry_tokens",
+            "_sum",
+            "census",
+            "children",
+            "counted",
+            "counted_keys",
+            "dependent",
+            "live",
+            "quiet",
+            "seen",
+            "token",
+        ),
+    )
 
     def __init__(self, wire: dict[str, Wire]) -> None:
+        self.census: Census | None = None
         self.children: dict[str, Child] = {}
+        self.counted: list[str] = []
         self.live: object = None
         self.dependent: set[str] | None = None
         self.quiet: Form | None = None
+        self.seen: dict[str, int] = {}
         self.token = 0
         self._entry_tokens: dict[str, int] = {}
         self._sum = 0

@@ -7,11 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
-from agent_tt.codec.tlv import from_tlv, tlv
+from agent_tt.codec.tlv import tlv
 from agent_tt.codec.track_reader import TrackReader
 from agent_tt.codec.tracked import TRACKED, TrackedDict, TrackedList
 from agent_tt.codec.wire import Wire, is_envelope
-from agent_tt.history.changes.diff import diff_into
 from agent_tt.history.changes.nodes import NODES, RUN, DictNode, Leaf, ListNode
 from agent_tt.history.changes.walk import Walk
 from agent_tt.redaction.names import depends_on_neighbours
@@ -75,7 +74,7 @@ class TrackedWalk(Walk):
         if isinstance(node, DictNode) and isinstance(value, TrackedDict) and is_known:
             child = self._update_noted_dict(node, value, path, notes)
         elif isinstance(node, Leaf) and isinstance(value, TrackedDict) and is_known:
-            before = node.value()
+            before = node.kept()
             wire = self._kept_of_noted(value, before, path, notes)
             child = self._followed(node, before, wire, path)
         elif isinstance(node, DictNode) and is_plain_dict(value):
@@ -184,12 +183,3 @@ class TrackedWalk(Walk):
         finally:
             self._encoder.leave()
         return start
-
-    def _update_element(self, node: ListNode, value: Sequence[object], at: int, path: Path) -> None:
-        wires, _ = self._encode_items(value, at, at + 1, path, are_wires=False)
-        if not wires:  # another thread took it out just now
-            return
-        before, now = node.element(at), tlv(wires[0])
-        if before != now:
-            diff_into(from_tlv(before), wires[0], (*path, at), self.ops)
-            node.set_element(at, wires[0], now)

@@ -8,10 +8,11 @@ from agent_tt.codec.encode import Encoder
 from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, parts_of
-from agent_tt.codec.tlv import tlv
+from agent_tt.codec.tlv import from_tlv, tlv
 from agent_tt.codec.tracked import TRACKED
 from agent_tt.codec.wire import VALUE, Encoded, Wire, is_envelope
-from agent_tt.history.changes.diff import diff_into, list_diff_into, same, text_diff
+from agent_tt.history.changes.census import WORKS, Census
+from agent_tt.history.changes.diff import EXACT_BY_EQUALITY, diff_into, list_diff_into, same, text_diff
 from agent_tt.history.changes.forms import Form
 from agent_tt.history.changes.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
 from agent_tt.redaction.keyed import keyed_marks_in
@@ -20,7 +21,7 @@ from agent_tt.redaction.names import depends_on_neighbours
 from agent_tt.redaction.values import field_in, field_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from agent_tt.codec.tracked import Tracked
@@ -33,11 +34,26 @@ if TYPE_CHECKING:
 __all__ = ["Walk"]
 
 _MISSING: Final = object()
+_PLAIN: Final = frozenset({dict, list})
+_NOTHING: Final[set[int]] = set()
+_FEWEST: Final = 4
+"""Entries of a dict that are worth a census."""
+_SPARED: Final = 4
+"""A census of which more than one in so many roots is loose is made anew."""
+_TOGETHER: Final = 8
+"""Elements of a list that are counted together at least."""
+_AT_ONCE: Final = 2
+"""Runs of a list that are counted for the first time in one step, at most: it may be in vain."""
 _MARK: Final = MARK.encode()
 
 
 def _holds_mark(raw: bytes) -> bool:
     return _MARK in raw or (b"~" in raw and bool(keyed_marks_in(raw.decode("latin-1"))))
+
+
+def _has_changed(census: Census, value: Sequence[object], begin: int) -> bool:
+    now = value[begin : begin + len(census)]
+    return len(now) != len(census) or bool(census.changed(now))
 
 
 class Walk:
@@ -113,7 +129,7 @@ class Walk:
 
     def _update_leaf(self, node: Leaf, value: dict[str, object], path: Path) -> Child:
         """The same for a small dict: of plain data only the entries that differ are encoded."""
-        before = node.value()
+        before = node.kept()
         seen = node.form.snapshot(value)
         if type(before) is not dict or type(seen) is not dict or self._encoder.is_blocked(value):
             return self._replace(node, value, path)
@@ -162,9 +178,13 @@ class Walk:
 
     def _update_dict(self, node: DictNode, value: dict[str, object], path: Path) -> DictNode:
         before = len(self.ops)
+        told, candidate = self._known_entries(node, value)
         items = list(value.items())  # at once: another thread may add to the dict meanwhile
         if any(key not in node.children for key, _ in items):
-            items = list({self._admit_key(key, node): item for key, item in items}.items())
+            names = [self._admit_key(key, node) for key, _ in items]
+            if names != [key for key, _ in items]:
+                told = {}  # what has another name may stand in the place of something that is known
+            items = list({name: item for name, (_, item) in zip(names, items, strict=True)}.items())
         keys = [key for key, _ in items]
         known = set(keys)
         if not node.children.keys() <= known:
@@ -174,12 +194,19 @@ class Walk:
         self._encoder.enter(value)
         try:
             for key, item in items:
-                self._update_entry(node, key, item, path, value)
+                touched = told.get(key)
+                if touched is None:
+                    self._update_entry(node, key, item, path, value)
+                elif touched:
+                    self._update_touched(node, key, item, path, touched)
         finally:
             self._encoder.leave()
         if list(node.children) != keys:
             self.ops.append(["o", list(path), list[Wire](keys)])
             node.reorder(keys)
+        is_named_alike = candidate is not None and node.children.keys() == value.keys()
+        if candidate is not None and is_named_alike and not candidate.changed([value.get(key) for key in node.counted]):
+            node.census = candidate
         if len(self.ops) > before:
             node.seal()
             node.quiet = node.dependent = None
@@ -187,9 +214,84 @@ class Walk:
             node.quiet = Form(tlv(node.value()))  # never from `value`, which another thread may just have changed
         return node
 
+    def _known_entries(self, node: DictNode, value: dict[str, object]) -> tuple[Mapping[str, set[int]], Census | None]:
+        """What is known of small containers, and a census to be kept once all entries are compared.
+
+        Returns:
+            By key, the `id` of each container that changed in it, or holds one that did; keys of which nothing is
+            known are not there.
+        """
+        if type(value) is not dict or not WORKS:
+            node.census, node.seen = None, {}  # nobody is to hold what is in it: it may be about to be tracked
+            return {}, None
+        census = node.census
+        if census is not None:
+            changed = census.changed([value.get(key) for key in node.counted])
+            if _SPARED * len(census.loose) <= len(node.counted):
+                known = dict.fromkeys(node.counted, _NOTHING)
+                known.update((node.counted[number], touched) for number, touched in changed.items())
+                for number in census.loose:
+                    del known[node.counted[number]]
+                return known, None
+            node.census = None
+        before = node.seen
+        parts = {key: value.get(key) for key, child in node.children.items() if type(child) is Leaf}
+        node.seen = {key: id(item) for key, item in parts.items() if type(item) in _PLAIN}
+        node.counted = [key for key, seen in node.seen.items() if before.get(key) == seen]
+        if len(node.counted) < _FEWEST:
+            return {}, None
+        candidate = Census([parts[key] for key in node.counted])
+        return {}, candidate if candidate.is_sound else None
+
+    def _update_touched(self, node: DictNode, key: str, item: object, path: Path, touched: set[int]) -> None:
+        """The same for an entry of which it is known which containers in it hold other texts and numbers."""
+        old, place = node.children[key], (*path, key)
+        before = old.kept() if isinstance(old, Leaf) else None
+        if not isinstance(old, Leaf) or type(item) is not dict or type(before) is not dict:
+            self._update_entry(node, key, item, path, {})
+            return
+        ops = len(self.ops)
+        child = self._followed(old, before, self._kept_of_touched(item, before, place, touched), place)
+        if len(self.ops) > ops:
+            node.set(key, child)
+
+    def _kept_of_touched(
+        self, value: dict[str, object], before: dict[str, Wire], path: Path, touched: set[int]
+    ) -> Wire:
+        """What may be kept of a dict. `before` is what was kept of it; containers not in `touched` are as they were."""
+        items = list(value.items())
+        if (
+            is_envelope(before)
+            or [key for key, _ in items] != list(before)
+            or any(map(depends_on_neighbours, before))
+            or self._encoder.is_blocked(value)
+        ):
+            return self.encode(value, path)
+        kept: dict[str, Wire] = {}
+        self._encoder.enter(value)
+        try:
+            for key, item in items:
+                old = before[key]
+                if type(item) in _PLAIN:
+                    if id(item) not in touched:
+                        kept[key] = old
+                        continue
+                    if type(item) is dict and type(old) is dict:
+                        kept[key] = self._kept_of_touched(item, old, (*path, key), touched)
+                        continue
+                elif same(old, item):
+                    kept[key] = old
+                    continue
+                kept[key] = self.encode(item, (*path, key))
+        finally:
+            self._encoder.leave()
+        return kept
+
     def _update_entry(self, node: DictNode, key: str, item: object, path: Path, entries: dict[str, object]) -> None:
-        before = len(self.ops)
         old = node.children.get(key, _MISSING)
+        if type(old) is type(item) and type(item) in EXACT_BY_EQUALITY and old == item:
+            return  # mostly, and at once
+        before = len(self.ops)
         child: Child
         if isinstance(old, NODES):
             child = self.update(old, item, (*path, key))
@@ -219,11 +321,16 @@ class Walk:
         old_length = len(node)
         self._encoder.enter(value)
         try:
+            candidate, begin = None, 0
             if start is None:
-                start = self._equal_front(node, value, path, are_wires=are_wires)
+                done = self._counted_front(node, value, path)
+                candidate, begin = self._next_census(node, value, done)
+                start = self._equal_front(node, value, path, done, are_wires=are_wires)
             wires, given = self._encode_items(value, start, len(value), path, are_wires=are_wires)
         finally:
             self._encoder.leave()
+        if candidate is not None and begin + len(candidate) <= start and not _has_changed(candidate, value, begin):
+            node.count(candidate)
         if start == old_length:
             if wires:
                 self.ops.append(["a", list(path), old_length, wires])
@@ -284,12 +391,51 @@ class Walk:
         admitted = self._admit({**beside, key: item}, field_of(path, is_object=True))
         return admitted[key] if type(admitted) is dict and key in admitted else None
 
-    def _equal_front(self, node: ListNode, value: Sequence[object], path: Path, *, are_wires: bool) -> int:
-        """How many elements are as they were, in whole runs; the old length if all are."""
-        for index, run in enumerate(node.runs):
+    def _counted_front(self, node: ListNode, value: Sequence[object], path: Path) -> int:
+        """How many elements consist of the objects of last time; what else they hold now is said."""
+        done = 0
+        if type(value) is not list:
+            node.counted.clear()
+        for number, census in enumerate(node.counted):
+            end = done + len(census)
+            changed = census.changed(value[done:end]) if end <= len(value) else census.loose
+            if census.loose or end > len(value):
+                del node.counted[number:]
+                break
+            # What a text says may depend on the one before it, which may be another one now.
+            for at in sorted({place + next_ for place in changed for next_ in (0, 1)}):
+                if at in changed or (done + at < len(node) and is_plain_scalar(value[done + at])):
+                    self._update_element(node, value, done + at, path)
+            done = end
+        return done
+
+    @staticmethod
+    def _next_census(node: ListNode, value: Sequence[object], begin: int) -> tuple[Census | None, int]:
+        """A census of the next elements that none counts, to be kept once they are known to be as they were."""
+        end = min(begin + _AT_ONCE * RUN, min(len(node), len(value)) // _TOGETHER * _TOGETHER)
+        if end <= begin or type(value) is not list or not WORKS:
+            return None, begin
+        candidate = Census(value[begin:end])
+        return candidate if candidate.is_sound else None, begin
+
+    def _update_element(self, node: ListNode, value: Sequence[object], at: int, path: Path) -> None:
+        wires, _ = self._encode_items(value, at, at + 1, path, are_wires=False)
+        if not wires:  # another thread took it out just now
+            return
+        before, now = node.element(at), tlv(wires[0])
+        if before != now:
+            diff_into(from_tlv(before), wires[0], (*path, at), self.ops)
+            node.set_element(at, wires[0], now)
+
+    def _equal_front(self, node: ListNode, value: Sequence[object], path: Path, done: int, *, are_wires: bool) -> int:
+        """How many elements are as they were, in whole runs, of which `done` are known; the old length if all are."""
+        for index, run in enumerate(node.runs[done // RUN :], done // RUN):
             at = begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
-            for size, part in (() if are_wires else run.parts) or ((len(now), run),):
+            for size, part in (() if are_wires else run.parts) or ((min(RUN, len(node) - begin), run),):
+                if at < done and at + size <= done:
+                    at += size
+                    continue
                 items, before = now[at - begin : at - begin + size], value[max(0, at - 1) : at]
                 if not self._is_as_it_was(part, items, before, path, are_wires=are_wires):
                     return begin

@@ -13,7 +13,7 @@ from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.kept_values import KeptValues
 from agent_tt.history.digest import chain, digest
 from agent_tt.history.log import keyframes
-from agent_tt.history.log.index import BLOCK, PendingMarks
+from agent_tt.history.log.index import PendingMarks
 from agent_tt.history.log.keyframes import KeyframePolicy
 from agent_tt.history.log.states import load
 from agent_tt.history.payloads.payload import pack_ops
@@ -179,8 +179,7 @@ class TrackWriter:
         self._marks.add(seq, checkpoint.ops)
         if self._policy.add(len(plain)):
             self._store_keyframe(tx, checkpoint)
-        if seq % BLOCK == BLOCK - 1:
-            self.flush(tx)
+        self._marks.flush_in_pieces(tx, self.track, seq)
         self._trainer.add(tx, self._log.frames, plain)
 
     def _store_keyframe(self, tx: LogTransaction, checkpoint: Checkpoint) -> None:

@@ -2,9 +2,10 @@
 
 For each track, path and block of 64 checkpoints there is one row with three bit maps (bit = seq & 63): the path was
 *touched* (it or something in it changed), changed in *structure* (set, deleted, spliced, moved), or *grown* (appended
-to), and `len0`, the list's length before the block's first append. Rows are written when a block is full and when the
-run ends; `tracks.indexed_to` says how far, and above it readers look at the few rows themselves. The index may name a
-checkpoint too much, never one too few: every candidate is confirmed in its operations. Paths are those of people.
+to), and `len0`, the list's length before the block's first append. Rows are written bit by bit after a block is full,
+and when the run ends; `tracks.indexed_to` says how far they are complete, and above it readers look at the few rows of
+the log themselves. The index may name a checkpoint too much, never one too few: every candidate is confirmed in its
+operations. Paths are those of people.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import without_envelopes
-from agent_tt.history.changes.ops import touches, trace
+from agent_tt.codec.wire import VALUE
+from agent_tt.history.changes.ops import MAX_TOUCHES, touches, trace
 from agent_tt.history.changes.trace import trace_forward
-from agent_tt.history.hashing import path_text, text_id
+from agent_tt.history.hashing import path_id, path_text, text_id
 from agent_tt.history.log.pages import BLOCK
 from agent_tt.history.log.track_marks import IndexRows, TrackMarks
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import LogTransaction, TouchKind
 
 __all__ = ["BLOCK", "PathIndex", "PendingMarks"]
+
+_PIECE: Final = 16
+"""Marks that are written with one step, at least, until those of a block are all there."""
 
 _TOUCHED: Final = "touched"
 _STRUCT: Final = "struct"
@@ -48,20 +53,48 @@ class _Bits:
     length: int | None = None
 
 
+def _bits(block: dict[Path, _Bits], path: Path) -> _Bits:
+    found = block.get(path)
+    if found is None:
+        found = block[path] = _Bits()
+    return found
+
+
+def _field_set_by(op: Op) -> str | None:
+    """The field of the state that an operation sets; None where it does anything else."""
+    if len(op) != 3 or op[0] != "s":
+        return None
+    steps = op[1]
+    name = steps[0] if type(steps) is list and len(steps) == 1 else None
+    return name if type(name) is str and name != VALUE else None
+
+
 class PendingMarks:
     """Marks of one track, by block: what a writer still has to put into the index."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, dict[Path, _Bits]] = {}
+        self._full: list[tuple[int, Path, _Bits]] = []
+        self._at_once = 0
+        self._end = self._reach = -1
 
     def add(self, seq: int, ops: list[Op]) -> None:
         """Notes what checkpoint `seq` did."""
         bit = 1 << (seq % BLOCK)
         block = self._blocks.setdefault(seq // BLOCK, {})
-        for path, touch in touches(ops).items():
-            bits = block.get(path)
-            if bits is None:
-                bits = block[path] = _Bits()
+        fields = [_field_set_by(op) for op in ops]  # most steps set some fields of the state
+        found = touches([op for op, field in zip(ops, fields, strict=True) if field is None])
+        if len(found) + len(fields) > MAX_TOUCHES:
+            fields, found = [], touches(ops)
+        for field in fields:
+            if field is not None:
+                bits = _bits(block, (field,))
+                bits.touched |= bit
+                bits.struct |= bit
+        if fields:
+            _bits(block, ()).touched |= bit
+        for path, touch in found.items():
+            bits = _bits(block, path)
             bits.touched |= bit
             if touch.struct:
                 bits.struct |= bit
@@ -73,8 +106,36 @@ class PendingMarks:
     def flush(self, tx: LogTransaction, track: int, seq: int) -> None:
         """Write the marks; from now on the index reaches to `seq`."""
         texts = self._texts()
-        tx.put_marks(track, seq, {text_id(text): text for text in texts.values()}, self._rows(track, texts))
+        rows = [*self._rows(track, texts), *(_row(track, *mark) for mark in self._full)]
+        texts.update((path, path_text(path)) for _, path, _ in self._full)
+        tx.put_marks(track, seq, {text_id(text): text for text in texts.values()}, rows)
         self._blocks.clear()
+        self._full.clear()
+        self._reach = seq
+
+    def flush_in_pieces(self, tx: LogTransaction, track: int, seq: int) -> None:
+        """Write some marks of blocks that are full, after checkpoint `seq`: so no step waits for those of 64.
+
+        The index reaches to the end of a block when all of it is written; what is there of it before is not asked.
+        """
+        if seq % BLOCK == BLOCK - 1:
+            if self._full:
+                self._write_piece(tx, track, len(self._full))
+            self._full = [(block, path, bits) for block, paths in self._blocks.items() for path, bits in paths.items()]
+            self._blocks.clear()
+            self._at_once = max(_PIECE, -(-len(self._full) // (BLOCK // 4)))
+            self._end = seq
+        if self._full:
+            self._write_piece(tx, track, self._at_once)
+
+    def _write_piece(self, tx: LogTransaction, track: int, most: int) -> None:
+        piece, self._full = self._full[-most:], self._full[:-most]
+        if not self._full:
+            self._reach = self._end
+        texts = [path_text(path) for _, path, _ in piece]
+        tx.put_marks(
+            track, self._reach, {text_id(text): text for text in texts}, [_row(track, *mark) for mark in piece]
+        )
 
     def paths(self) -> dict[int, str]:
         """The paths that are marked, as rows of `paths`."""
@@ -93,6 +154,11 @@ class PendingMarks:
             for block, paths in self._blocks.items()
             for path, b in paths.items()
         )
+
+
+def _row(track: int, block: int, path: Path, bits: _Bits) -> tuple[int, int, int, int, int, int, int | None]:
+    """One mark as a row of `changes`."""
+    return track, path_id(path), block, _signed(bits.touched), _signed(bits.struct), _signed(bits.grown), bits.length
 
 
 def _signed(bits: int) -> int:

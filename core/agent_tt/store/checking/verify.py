@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from agent_tt.history.log.keyframes import StoredKeyframe
     from agent_tt.history.log.log import LogRow, StateLog
+    from agent_tt.history.rows import Row
     from agent_tt.store.rows.lineage import Lineage, Stretch
     from agent_tt.store.tables.asking import Rows
 
@@ -200,11 +201,13 @@ class _Checks:
         """Whether the index of the track is what its checkpoints make it."""
         columns = "track, path, block, touched, struct, grown, len0"
         found = self._rows.query(
-            f"SELECT {columns} FROM changes WHERE track = ? ORDER BY path, block",  # noqa: S608  # our own
-            (self._track,),
+            # Blocks above what is complete are being written, or were when the run broke off.
+            f"SELECT {columns} FROM changes WHERE track = ? AND block <= ? ORDER BY path, block",  # noqa: S608  # our own
+            (self._track, self._reach // BLOCK),
         )
         if self._log.indexed_to(self._track) != self._reach:
             return  # it was written just now, by who records the run
+        found = [row for row in map(self._within_reach, found) if row is not None]
         made = marks.rows(self._track)
         if found != made:
             first = next((row for row in sorted({*found} ^ {*made}, key=str)), None)
@@ -220,6 +223,20 @@ class _Checks:
         if wrong:
             what = f"{len(wrong)} of the paths that the index of track {self._track} names are missing or damaged"
             yield self._segments[-1].last, what
+
+    def _within_reach(self, row: Row) -> Row | None:
+        """A row of the index without what is said of checkpoints above its reach; None where nothing is left.
+
+        It is there while the rest of a block is being written, in a run that goes on.
+        """
+        if row[2] != self._reach // BLOCK or self._reach % BLOCK == BLOCK - 1:
+            return row
+        *key, touched, struct, grown, length = row
+        if not all(type(bits) is int for bits in (touched, struct, grown)):
+            return row
+        known = (1 << self._reach % BLOCK + 1) - 1
+        touched, struct, grown = touched & known, struct & known, grown & known
+        return (*key, touched, struct, grown, length if grown else None) if touched else None
 
     def _row(self, row: LogRow) -> Iterator[tuple[int, str]]:
         try:
