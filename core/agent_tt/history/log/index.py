@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.paths import without_envelopes
 from agent_tt.errors import Damaged
@@ -106,8 +106,7 @@ def _signed(bits: int) -> int:
 # ---------------------------------------------------------------- reading
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A checkpoint that the index names; `length` is the list's length before the block's first append."""
 
     seq: int

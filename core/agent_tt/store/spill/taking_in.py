@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.store.liveness import now_us
@@ -29,8 +28,7 @@ _TAKEN: Final = "spill "
 """Keys of `meta` that begin so name what was taken in; it stays, for a file that could not be deleted then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """What one recording wrote beside a store, and the store does not hold.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
 from textual.containers import Container, Vertical
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 
-@dataclass(frozen=True, slots=True)
-class LowerPane:
+class LowerPane(NamedTuple):
     """A pane that can stand below the inspector, in the place of the diff.
 
     Attributes:

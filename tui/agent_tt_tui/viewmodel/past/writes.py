@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt.errors import AgentTTError
 from agent_tt.history.changes.ops import op_path
@@ -28,8 +27,7 @@ _MOST_LOOKS: Final = 64
 """How often it is looked whether an operation removed the value, which may cost reading a state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writes:
+class Writes(NamedTuple):
     """The writes of one path, as far as they were looked for.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.message import Message
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The selected value, where the state that is shown has it.
 
     Attributes:
