@@ -15,9 +15,7 @@ from textual import on
 from textual.app import App
 from textual.reactive import reactive
 
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
-from agent_tt_tui.help import CommandProvider, HelpScreen
 from agent_tt_tui.look import Look
 from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests, WatchTests
 from agent_tt_tui.running_forks import RunningForks
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from textual.command import Provider
     from textual.driver import Driver
     from textual.screen import Screen
 
@@ -43,12 +42,19 @@ _MESSAGE_COLUMNS = 200
 _OPENING_S = 1.0
 
 
+def _commands() -> type[Provider]:
+    """What the palette offers: Textual asks for it when it is opened."""
+    from agent_tt_tui.help import CommandProvider
+
+    return CommandProvider
+
+
 class AgentTT(App[None]):
     """The terminal app of agent-tt."""
 
     TITLE = "agent-tt"
     CSS_PATH = "styles.tcss"
-    COMMANDS: ClassVar = {CommandProvider}
+    COMMANDS: ClassVar = {_commands}
 
     watched: reactive[Watched | None] = reactive(None)
     """How the tests stand that are watched; None where none are."""
@@ -171,10 +177,14 @@ class AgentTT(App[None]):
 
     @on(ShowKeys)
     def _show_keys(self, message: ShowKeys) -> None:
+        from agent_tt_tui.help import HelpScreen
+
         self.push_screen(HelpScreen(message.context))
 
     @on(Confirm)
     def _confirm(self, message: Confirm) -> None:
+        from agent_tt_tui.dialog import ConfirmDialog
+
         self.push_screen(ConfirmDialog(message.title, message.question), message.answered)
 
     async def action_quit(self) -> None:
