@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
-    from textual.widget import Widget
+    from textual.widget import AwaitMount, Widget
 
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screen import CommandScreen
@@ -76,6 +76,8 @@ class Panes(Feature):
         """How many times a person made the timeline wider and the pane below the inspector higher."""
         self.lower: list[LowerPane] = []
         """What features show below the inspector: the first that is open stands there, else the diff."""
+        self.opens_lower = False
+        """Whether one of these is open from the beginning."""
         self._diff = LowerPane(self.diff, self.diff.lines, lambda: True, lambda plan: plan.diff)
         self._side = Vertical(id="inspector-side")
         self._body = Container(id="debugger-body")
@@ -84,20 +86,34 @@ class Panes(Feature):
         self._shown_pane: Widget | None = None
         self._has_call_pane = False
         self._diff_needs = 0
+        self._hidden: tuple[AwaitMount, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """Lay out header, timeline, inspector with a pane below it, find panel and scrubber."""
+        """Lay out header, timeline, inspector with the diff below it, calls and scrubber."""
         yield HeaderRow(run_header(self._model, look_of(self._screen).glyphs))
         with self._body:
             yield self.timeline_pane
             with self._side:
                 yield self.inspector
-                for lower in self.lower:
-                    yield lower.pane.add_class("lower")
+                yield from self._lower() if self.opens_lower else ()
                 yield self.diff
             yield self.call_pane
-        yield self.find_panel
         yield self.scrubber
+
+    async def mount_hidden(self) -> None:
+        """Mount what is hidden until a key opens it, once: the first frame does not wait for it, a key does."""
+        if not self._hidden:
+            self._hidden = (
+                self._side.mount_all(self._lower(), before=self.diff),
+                self._screen.mount(self.find_panel, before=self.scrubber),
+                self.inspector.mount_hidden(),
+            )
+        for mounted in self._hidden:
+            await mounted
+
+    def _lower(self) -> Sequence[Pane]:
+        """The panes below the inspector that are not mounted yet."""
+        return [lower.pane.add_class("lower") for lower in self.lower if not lower.pane.is_attached]
 
     # What concerns the whole run.
 

@@ -123,6 +123,11 @@ class DebuggerScreen(CommandScreen[None]):
         yield from self.panes.compose()
         yield self.footer()
 
+    async def action_command(self, command_id: str) -> None:
+        """Run a command, with all panes there that it may show."""
+        await self.panes.mount_hidden()
+        await super().action_command(command_id)
+
     @on(RunGrew)
     def _look_out(self) -> None:
         self.approvals.look_out()
