@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
@@ -13,7 +14,6 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.debugger.call_view import CallPane
 from agent_tt_tui.widgets.debugger.diff_pane import DiffPane
-from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 from agent_tt_tui.widgets.debugger.inspector import Inspector
 from agent_tt_tui.widgets.debugger.run_header import run_header, timeline_hint
 from agent_tt_tui.widgets.debugger.scrubber import Scrubber
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.screens.running.approvals import Waiting
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+    from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 
 
 class LowerPane(NamedTuple):
@@ -67,7 +68,6 @@ class Panes(Feature):
         self.inspector = Inspector()
         self.diff = DiffPane()
         self.scrubber = Scrubber(model)
-        self.find_panel = FindPanel(model.kind_of)
         self.call_pane = CallPane()
         self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
         self.zoomed = False
@@ -110,6 +110,13 @@ class Panes(Feature):
             )
         for mounted in self._hidden:
             await mounted
+
+    @cached_property
+    def find_panel(self) -> FindPanel:
+        """What finds."""
+        from agent_tt_tui.widgets.debugger.find_panel import FindPanel
+
+        return FindPanel(self._model.kind_of)
 
     def _lower(self) -> Sequence[Pane]:
         """The panes below the inspector that are not mounted yet."""

@@ -155,7 +155,6 @@ class Time(Feature):
             self._first_frame.close()
             # However long the run is, its first frame takes as long: the other steps are looked at after it.
             self.screen.after_frame(self.reading.scan)
-            self.screen.after_frame(self.panes.mount_hidden)
         self.screen.call_after_refresh(self._read_ahead)
 
     def _read_ahead(self) -> None:
