@@ -131,6 +131,14 @@ class StateTree(LineView):
         index = self._tall.row_of(self.cursor)[0]
         return self._tree.row(index) if index < len(self._tree) else None
 
+    def beside(self, direction: int) -> Sequence[Path]:
+        """The paths of the rows beside the cursor's: of the next two in a direction, 1 or -1, and of the one behind."""
+        if self._tree is None or self.cursor < 0:
+            return ()
+        at = self._tall.row_of(self.cursor)[0]
+        rows = (at + direction, at + 2 * direction, at - direction)
+        return [self._tree.row(row).path for row in rows if 0 <= row < len(self._tree)]
+
     def _unfold_for_arrival(self) -> None:
         """Unfold what changed in a state that comes on screen, and then what there is room for."""
         rows = self.size.height
