@@ -11,7 +11,7 @@ from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.reactive import reactive
 
@@ -22,6 +22,7 @@ from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
 from agent_tt_tui.theme import DARK, LIGHT
+from agent_tt_tui.typed import Handled, TypedKeys
 from agent_tt_tui.watching import Happened, watch_tests
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class AgentTT(App[None]):
         """What was started here and may still run."""
         self._end_watch = threading.Event()
         super().__init__()
+        self._typed = TypedKeys(self, super().on_event)
         self._first_screen = first_screen
         self._log_file = log_file
         self._log_handler: logging.Handler | None = None
@@ -106,6 +108,17 @@ class AgentTT(App[None]):
         await self.push_screen(self._first_screen())
         if not gc.isenabled():  # the command disabled it: see `__main__`
             self.set_timer(_OPENING_S, _collect_again)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle what was typed in its order."""
+        if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
+            await self._typed.take(event)
+        else:
+            await super().on_event(event)
+
+    @on(Handled)
+    def _let_next_key_go(self, message: Handled) -> None:
+        self._typed.follow(message)
 
     def get_driver_class(self) -> type[Driver]:
         """Choose what drives the terminal: Textual's choice, but on Linux and macOS one that sleeps between keys."""
