@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -52,19 +53,22 @@ class TypedKeys:
         self._waiting: deque[Event] = deque()
         self._number = 0
         self._is_busy = False
+        self._begun = 0.0
         self._timer: Timer | None = None
 
     async def take(self, event: Event) -> None:
         """Handle a key or a paste now, or when its turn comes."""
-        if self._is_busy:
+        left = self._begun + _PATIENCE_S - time.monotonic()
+        if self._is_busy and (left > 0 or self._waiting):
             self._waiting.append(event)
             if self._timer is None:
-                self._wait_no_longer_than(_PATIENCE_S)
+                self._wait_no_longer_than(max(left, 0.0))
             return
-        self._is_busy, self._number = True, self._number + 1
-        target = self._app.focused or self._app.screen
+        self._is_busy, self._number, self._begun = True, self._number + 1, time.monotonic()
+        number, target = self._number, self._app.focused or self._app.screen
         await self._handle(event)
-        target.post_message(Handled(self._number, target))
+        if not target.post_message(Handled(number, target)):
+            self._go_on(number)
 
     def follow(self, handled: Handled) -> None:
         """Let the next one go when what the key began has begun: a screen it opened is composed, the focus is moved."""
@@ -72,7 +76,11 @@ class TypedKeys:
         if number != self._number or not self._is_busy:
             return
         if handled.is_last or not target.post_message(Handled(number, target, is_last=True)):
-            self._app.screen.call_later(self._app.call_later, self._next, number)
+            self._go_on(number)
+
+    def _go_on(self, number: int) -> None:
+        """Let the next one go behind what the screen, and then the app, have to do."""
+        self._app.screen.call_later(self._app.call_later, self._next, number)
 
     async def _next(self, number: int) -> None:
         if number != self._number or not self._is_busy:

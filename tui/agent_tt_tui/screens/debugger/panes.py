@@ -102,7 +102,8 @@ class Panes(Feature):
 
     async def mount_hidden(self) -> None:
         """Mount what is hidden until a key opens it, once: the first frame does not wait for it, a key does."""
-        if not self._hidden:
+        is_laid_out = all(pane.is_attached for pane in (self._side, self.inspector, self.scrubber))
+        if not self._hidden and is_laid_out:
             self._hidden = (
                 self._side.mount_all(self._lower(), before=self.diff),
                 self._screen.mount(self.find_panel, before=self.scrubber),

@@ -97,6 +97,8 @@ class SelectedWrites(DebuggerFeature):
 
     def _read_ahead(self) -> None:
         """Read the writes of the values beside the selected one, once its own are shown."""
+        if self._writes is None:  # they are looked for again, and that is not to be broken off
+            return
         tree, number = self.panes.inspector.state_tree, self.time.number
         direction = -1 if tree.cursor < self._row else 1
         self._row = tree.cursor
