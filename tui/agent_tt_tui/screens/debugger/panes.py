@@ -86,7 +86,8 @@ class Panes(Feature):
         self._shown_pane: Widget | None = None
         self._has_call_pane = False
         self._diff_needs = 0
-        self._hidden: tuple[AwaitMount, ...] = ()
+        self._hidden: tuple[AwaitMount, ...] | None = None
+        """What is being mounted behind the first frame; None before, and nothing when it is."""
 
     def compose(self) -> ComposeResult:
         """Lay out header, timeline, inspector with the diff below it, calls and scrubber."""
@@ -103,14 +104,16 @@ class Panes(Feature):
     async def mount_hidden(self) -> None:
         """Mount what is hidden until a key opens it, once: the first frame does not wait for it, a key does."""
         is_laid_out = all(pane.is_attached for pane in (self._side, self.inspector, self.scrubber))
-        if not self._hidden and is_laid_out:
+        if self._hidden is None and is_laid_out:
             self._hidden = (
                 self._side.mount_all(self._lower(), before=self.diff),
                 self._screen.mount(self.find_panel, before=self.scrubber),
                 self.inspector.mount_hidden(),
             )
-        for mounted in self._hidden:
+        for mounted in self._hidden or ():
             await mounted
+        if self._hidden:
+            self._hidden = ()  # each time that one is awaited Textual lays out anew
 
     @cached_property
     def find_panel(self) -> FindPanel:
