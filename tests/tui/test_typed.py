@@ -9,9 +9,12 @@ from tests.tui.fake_source import refund_loop
 from tests.tui.waiting import until
 from textual import events
 
+from agent_tt_tui import typed
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
 if TYPE_CHECKING:
+    import pytest
+
     from agent_tt_tui.app import AgentTT
 
 NAMES = {":": "colon", "/": "slash", "\r": "enter", "\x1b": "escape"}
@@ -41,7 +44,10 @@ async def test_what_is_searched_for_may_be_typed_at_once() -> None:
         await until(pilot, lambda: screen.panes.find_panel.wish.text == "refund")
 
 
-async def test_keys_go_on_where_a_screen_is_left_that_they_were_typed_on() -> None:
+async def test_keys_go_on_at_once_where_a_screen_is_left_that_they_were_typed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(typed, "_PATIENCE_S", 1000.0)
     app = debugger(refund_loop(21))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await settled(pilot)

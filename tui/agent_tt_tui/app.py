@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from textual.await_complete import AwaitComplete
     from textual.command import Provider
     from textual.driver import Driver
     from textual.screen import Screen
@@ -115,6 +116,12 @@ class AgentTT(App[None]):
             await self._typed.take(event)
         else:
             await super().on_event(event)
+
+    def pop_screen(self) -> AwaitComplete:
+        """Leave a screen."""
+        left = super().pop_screen()
+        self._typed.leave_screen()
+        return left
 
     @on(Handled)
     def _let_next_key_go(self, message: Handled) -> None:

@@ -78,6 +78,11 @@ class TypedKeys:
         if handled.is_last or not target.post_message(Handled(number, target, is_last=True)):
             self._go_on(number)
 
+    def leave_screen(self) -> None:
+        """Take a key that a screen was left by for handled: nobody there tells it any more."""
+        if self._is_busy:
+            self._go_on(self._number)
+
     def _go_on(self, number: int) -> None:
         """Let the next one go behind what the screen, and then the app, have to do."""
         self._app.screen.call_later(self._app.call_later, self._next, number)
