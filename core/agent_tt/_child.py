@@ -5,6 +5,7 @@ Which of its sides is imported depends on what it is told; see the table of `age
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -31,12 +32,15 @@ def main() -> int:
         )
         print(error, error.hint, sep="\n", file=sys.stderr)  # noqa: T201  whoever started it by hand reads it
         return error.exit_code
+    gc.disable()  # while what stays is imported, there is nothing to collect
     if rerun.follows == "halt":
         from agent_tt.rerunning.replayed import replay_and_leave
 
+        gc.enable()
         replay_and_leave(rerun)
     from agent_tt.rerunning.filling import fill
 
+    gc.enable()
     code = fill(rerun)
     if is_forked:
         let_go()

@@ -22,10 +22,9 @@ import os
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from agent_tt._version import __version__
 
@@ -42,8 +41,7 @@ _OUR_INFO: Final = "agent_tt-"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(NamedTuple):
     """One entry point of an installed package.
 
     Attributes:

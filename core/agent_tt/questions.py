@@ -25,7 +25,7 @@ from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE
 from agent_tt.errors import InvalidValue, NotRebuildable, UsageError
 from agent_tt.model.error_text import error_from_text
-from agent_tt.model.facts import CallFacts, DecisionFacts
+from agent_tt.model.facts import DecisionFacts
 from agent_tt.redaction.marks import MARK
 
 if TYPE_CHECKING:
@@ -34,20 +34,11 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect, ErrorInfo
 
-__all__ = ["CallQuestion", "Decision", "DecisionWord", "NewQuestion", "is_held"]
+__all__ = ["CallQuestion", "Decision", "DecisionWord", "NewQuestion"]
 
 DecisionWord = Literal["run", "give", "raise", "refuse", "stop"]
 
 _LOST: Final = ("opaque", "damaged", "made")
-
-
-def is_held(facts: Mapping[str, Wire]) -> bool:
-    """Whether a call without an answer has not gone out: its fork's policy had somebody asked, and nobody had decided.
-
-    Args:
-        facts: those of the call.
-    """
-    return CallFacts.policy.of(facts).word in ("ask", "recorded") and not CallFacts.answered.is_in(facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt.errors import AgentFailed, NotFound, StoreNotFound, StoreUnreadable, UsageError
 from agent_tt.model.facts import RunFacts
@@ -39,8 +38,7 @@ _POLL_SECONDS = 0.1
 _OUTPUT_TAIL = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One sample agent.
 
     Attributes:

@@ -226,12 +226,13 @@ def is_store(path: Path) -> bool:
 
 def marks_of(source: RunSource) -> MarkedRuns | None:
     """Where something can be written down about the runs of a source; None where nothing can."""
-    from agent_tt.marking import MarkedSource
     from agent_tt.protocols import Store
 
-    if isinstance(source, MarkedSource):
+    if isinstance(source, Store) and not source.read_only:
         return source
-    return source if isinstance(source, Store) and not source.read_only else None
+    from agent_tt.marking import MarkedSource
+
+    return source if isinstance(source, MarkedSource) else None
 
 
 def _is_store(head: bytes) -> bool:

@@ -12,6 +12,7 @@ more than it may be.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import pty
 import select
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Final
 from tests.benchmarks.long_runs import long_run, many_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 COLUMNS: Final = 120
 LINES: Final = 40
@@ -40,6 +41,9 @@ FIRST_S: Final = 0.5
 """So long the first byte may take on a busy machine; a key that changes nothing writes none."""
 
 OPEN_S: Final = 60.0
+REST_S: Final = 0.5
+REST_MS: Final = 2.0
+"""So much of the processor an app that is at rest may take in that time."""
 
 SETTLED_MS: Final = (16.0, 50.0)
 """What a key of the debugger may take, half of the time and nearly always."""
@@ -76,7 +80,16 @@ class Measured:
             environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
             os.execve(sys.executable, [sys.executable, *arguments], environment)
         ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-        self.settled(OPEN_S, quiet=8.0)  # what is read of very many runs after the first screen is read by then
+        self.come_to_rest()
+
+    def come_to_rest(self) -> None:
+        """Wait until it neither writes nor works: what is read after the first screen is read by then."""
+        deadline, processor = time.perf_counter() + OPEN_S, 0.0
+        while time.perf_counter() < deadline:
+            has_written = self.settled(REST_S, quiet=REST_S) is not None
+            before, processor = processor, self.processor_ms()
+            if not has_written and processor - before < REST_MS:
+                return
 
     def settled(self, patience: float, quiet: float = QUIET_S) -> float | None:
         """Wait until it is quiet; when it wrote last, None if it wrote nothing."""
@@ -188,10 +201,7 @@ def percentile(ordered: Sequence[float], part: float) -> float:
 def measure(folder: Path, steps: int, runs: int, rounds: int, idle: float) -> int:
     """Measure all, print the figures; 1 where one is more than it may be."""
     store, many = folder / f"long-{steps}.db", folder / f"runs-{runs}.db"
-    if steps and not store.exists():
-        long_run(store, steps)
-    if runs and not many.exists():
-        many_runs(many, runs)
+    make_stores({long_run: (store, steps), many_runs: (many, runs)})
     table = Table()
     debugger = ("-m", "agent_tt_tui", "open", "long", "--store", str(store), "--at", str(steps // 2 + 7))
     print(f"{'ms':58}{'p50':>9}{'p99':>9}{'processor':>11}{'most':>9}")
@@ -220,6 +230,26 @@ def measure(folder: Path, steps: int, runs: int, rounds: int, idle: float) -> in
         found = sorted(table.show("browser"))
         table.hold("browser: all keys, nearly always (p99)", percentile(found, 0.99), BROWSER_MS)
     return 1 if table.missed else 0
+
+
+def make_stores(wanted: Mapping[Callable[[Path, int], None], tuple[Path, int]]) -> None:
+    """Make the stores that are not there yet, at once; each is there only when it is whole."""
+    begun = []
+    for make, (path, count) in wanted.items():
+        if count and not path.exists():
+            begun.append(multiprocessing.Process(target=_make_store, args=(make, path, count)))
+            begun[-1].start()
+    for process in begun:
+        process.join()
+        if process.exitcode:
+            sys.exit("a store could not be made")
+
+
+def _make_store(make: Callable[[Path, int], None], path: Path, count: int) -> None:
+    unfinished = path.with_suffix(".begun")
+    unfinished.unlink(missing_ok=True)
+    make(unfinished, count)
+    unfinished.rename(path)
 
 
 def _debugger_round(table: Table, app: Measured, idle: float) -> None:

@@ -220,19 +220,18 @@ async def test_an_error_of_the_program_is_one_line_and_its_traceback_is_in_the_l
 
 
 async def test_the_header_moves_only_while_something_runs():
-    from dataclasses import replace
 
     app = two_panes()
     async with app.run_test(size=(80, 24)) as pilot:
         header = app.screen.query_one(HeaderRow)
-        header.state = replace(header.state, tone="running", status="running")
+        header.state = header.state._replace(tone="running", status="running")
         header._next_frame()
         await pilot.pause()
         first = screen_text(app)[0]
         header._next_frame()
         await pilot.pause()
         assert screen_text(app)[0] != first
-        header.state = replace(header.state, tone="well", status="succeeded")
+        header.state = header.state._replace(tone="well", status="succeeded")
         assert header.frame == -1
 
 

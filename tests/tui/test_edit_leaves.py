@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
@@ -213,6 +212,6 @@ def test_a_later_edit_replaces_what_it_covers_and_nothing_else():
 def test_a_row_of_an_edit_shows_what_differs_and_not_how_the_value_begins(old, new, shown):
     edit = Edit("set", "days", new, old)
     ((_, change),) = edit_rows([edit])
-    palette = Palette(**{each.name: Style.null() if each.type == "Style" else False for each in fields(Palette)})
+    palette = Palette(**{name: False if name == "on_cursor_row" else Style.null() for name in Palette._fields})
     drawn = edit_row(edit, change, 76, palette, UNICODE).strip(76)
     assert shown in drawn.text

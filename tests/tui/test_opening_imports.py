@@ -22,45 +22,75 @@ from agent_tt_tui.app import AgentTT
 from agent_tt_tui.settings import chosen_look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
+MODULES = []
+make_whole = DebuggerScreen.make_whole
+
+async def painted(screen):
+    MODULES[:] = MODULES or sorted(sys.modules)
+    await make_whole(screen)
+
+DebuggerScreen.make_whole = painted
+
 async def main():
     with closing(open_store(sys.argv[1])) as source:
         (run,) = source.runs()
         app = AgentTT(lambda: DebuggerScreen(source, run), look=chosen_look(config.load()))
         async with app.run_test(size=(120, 40)) as pilot:
-            while app.screen.time.view is None:
+            while not MODULES:
                 await pilot.pause()
-            print(json.dumps([app.screen.time.number, sorted(sys.modules)]))
+            print(json.dumps([app.screen.time.number, MODULES]))
 
 asyncio.run(main())
 """
 
 ONLY_FOR_KEYS = (
     "agent_tt.comparing.runs",
-    "agent_tt.exporting.formats",
-    "agent_tt.forking.editing",
-    "agent_tt.forking.plan",
+    "agent_tt.exporting",
+    "agent_tt.forking",
     "agent_tt.history.changes.change_detector",
     "agent_tt.history.log.append",
+    "agent_tt.marking",
+    "agent_tt.model.writing",
     "agent_tt.providers.price_table",
     "agent_tt.querying.expressions",
+    "agent_tt.querying.oddities",
     "agent_tt.querying.provenance",
     "agent_tt.querying.search.finder",
+    "agent_tt.questions",
+    "agent_tt.redaction.keyed",
     "agent_tt.redaction.shapes",
     "agent_tt.redaction.values",
     "agent_tt.replaying.tape.tape",
     "agent_tt.rerunning",
     "agent_tt.resuming",
+    "agent_tt.store.done_keys",
+    "agent_tt.store.rows.questions",
+    "agent_tt.store.spill.performing",
+    "agent_tt.store.views",
     "agent_tt.store.writer",
     "agent_tt.sweeping",
+    "agent_tt_tui.dialog",
+    "agent_tt_tui.help",
     "agent_tt_tui.screens.compare",
+    "agent_tt_tui.screens.debugger.features.blame",
+    "agent_tt_tui.screens.debugger.features.exporting",
+    "agent_tt_tui.screens.debugger.features.find",
+    "agent_tt_tui.screens.debugger.features.inspecting",
+    "agent_tt_tui.screens.debugger.features.oddities",
+    "agent_tt_tui.screens.debugger.features.watches",
+    "agent_tt_tui.screens.debugger.past_reading",
+    "agent_tt_tui.screens.dialogs",
     "agent_tt_tui.screens.runs",
     "agent_tt_tui.screens.sweep",
+    "agent_tt_tui.widgets.debugger.blame_pane",
+    "agent_tt_tui.widgets.debugger.find_panel",
     "deepdiff",
     "psutil",
     "sqlite_utils",
+    "zoneinfo",
 )
 
-MOST_MODULES = 345
+MOST_MODULES = 295
 """Modules of ours that may be there when the first frame is."""
 
 

@@ -11,25 +11,25 @@ from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.reactive import reactive
 
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
-from agent_tt_tui.help import HelpScreen
 from agent_tt_tui.look import Look
 from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests, WatchTests
 from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
 from agent_tt_tui.theme import DARK, OURS
+from agent_tt_tui.typed import Handled, TypedKeys
 from agent_tt_tui.watching import Happened, watch_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from textual.await_complete import AwaitComplete
     from textual.driver import Driver
     from textual.screen import Screen
 
@@ -67,6 +67,7 @@ class AgentTT(App[None]):
         """What was started here and may still run."""
         self._end_watch = threading.Event()
         super().__init__()
+        self._typed = TypedKeys(self, super().on_event)
         self._first_screen = first_screen
         self._log_file = log_file
         self._log_handler: logging.Handler | None = None
@@ -101,6 +102,23 @@ class AgentTT(App[None]):
         await self.push_screen(self._first_screen())
         if not gc.isenabled():  # the command disabled it: see `__main__`
             self.set_timer(_OPENING_S, _collect_again)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle what was typed in its order."""
+        if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
+            await self._typed.take(event)
+        else:
+            await super().on_event(event)
+
+    def pop_screen(self) -> AwaitComplete:
+        """Leave a screen."""
+        left = super().pop_screen()
+        self._typed.leave_screen()
+        return left
+
+    @on(Handled)
+    def _let_next_key_go(self, message: Handled) -> None:
+        self._typed.follow(message)
 
     def get_driver_class(self) -> type[Driver]:
         """Choose what drives the terminal: Textual's choice, but on Linux and macOS one that sleeps between keys."""
@@ -172,10 +190,14 @@ class AgentTT(App[None]):
 
     @on(ShowKeys)
     def _show_keys(self, message: ShowKeys) -> None:
+        from agent_tt_tui.help import HelpScreen
+
         self.push_screen(HelpScreen(message.context))
 
     @on(Confirm)
     def _confirm(self, message: Confirm) -> None:
+        from agent_tt_tui.dialog import ConfirmDialog
+
         self.push_screen(ConfirmDialog(message.title, message.question), message.answered)
 
     def action_command_palette(self) -> None:

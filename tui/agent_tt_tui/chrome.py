@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.containers import Vertical
 from textual.reactive import reactive
@@ -40,8 +40,7 @@ class Fact:
     """When it is dropped for lack of room: the lowest number first; `None` is dropped last of all."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderState:
+class HeaderState(NamedTuple):
     """What the header says."""
 
     name: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.reactive import reactive
 
@@ -31,8 +30,7 @@ WIDE_FROM = 100
 """From how many columns on entries stand three columns apart instead of two."""
 
 
-@dataclass(frozen=True, slots=True)
-class FooterEntry:
+class FooterEntry(NamedTuple):
     """One key and its word."""
 
     command: str

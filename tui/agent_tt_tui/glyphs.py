@@ -6,8 +6,7 @@ One glyph means one thing on every screen. No other module of the terminal app w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +21,7 @@ WIDE_AMBIGUOUS_LANGUAGES = ("zh", "ja", "ko")
 """Languages whose terminals often draw characters of ambiguous width (◆●■≠≡─) two columns wide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """A complete set of glyphs; each is one column wide, except `arrows`, which is two."""
 
     model: str

@@ -6,9 +6,8 @@ because the theme's muted shades are transparent and are mixed with what lies un
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from textual.color import Color
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(NamedTuple):
     """The roles, each a style to draw text with; a role without a ground of its own leaves the ground alone."""
 
     text: Style
@@ -68,7 +66,7 @@ class Palette:
 
     def cursor_row(self) -> Palette:
         """The palette for the focused cursor row, where nothing is muted."""
-        return replace(self, muted=self.text, faint=self.text, note=Style(italic=True) + self.text, on_cursor_row=True)
+        return self._replace(muted=self.text, faint=self.text, note=Style(italic=True) + self.text, on_cursor_row=True)
 
     def added(self, words: str) -> tuple[str, Style]:
         """Words that were added, marked so that it can be seen without colour."""

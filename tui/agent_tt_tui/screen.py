@@ -146,15 +146,24 @@ class CommandScreen(Screen[Result]):
 
     def feature_of(self, command_id: str) -> Feature | None:
         """The feature that answers a command; `None` where the screen itself does."""
-        return next((feature for feature in self.features if command_id in feature.COMMANDS), None)
+        return next((feature for feature in self.present_features if command_id in feature.COMMANDS), None)
 
     @on(Message)
     def tell_features(self, message: Message) -> None:
         """Let the features do what is to be done about a message."""
         if self._hearing is None:
-            self._hearing = hearing(self.features)
-        for hear in self._hearing.get(type(message), ()):
+            self.hear_features()
+        for hear in (self._hearing or {}).get(type(message), ()):
             hear(message)
+
+    @property
+    def present_features(self) -> Sequence[Feature]:
+        """The features, without those that are made later."""
+        return self.features
+
+    def hear_features(self) -> None:
+        """Ask the features anew what they hear: there are others."""
+        self._hearing = hearing(self.present_features)
 
     def say(self, message: str, seconds: float | None = 3.0) -> None:
         """Say something in the footer row; see `FooterRow.say`."""
@@ -231,13 +240,13 @@ class CommandScreen(Screen[Result]):
 
     def action_escape(self) -> None:
         """Close, cancel or clear what is open."""
-        for feature in self.features:
+        for feature in self.present_features:
             if feature.escape():
                 return
 
     def action_back(self) -> None:
         """Leave this screen, unless something would be lost that somebody wants to keep; the first leaves the app."""
-        question = next(filter(None, (feature.before_leaving() for feature in self.features)), "")
+        question = next(filter(None, (feature.before_leaving() for feature in self.present_features)), "")
         if question:
             self.confirm("Leave", question, self._leave)
         else:
@@ -250,8 +259,8 @@ class CommandScreen(Screen[Result]):
             self._leave_app()
         else:
             below = stack[-2]
-            there = below.features if isinstance(below, CommandScreen) else ()
-            words = next(filter(None, (feature.parting_words(there) for feature in self.features)), "")
+            there = below.present_features if isinstance(below, CommandScreen) else ()
+            words = next(filter(None, (feature.parting_words(there) for feature in self.present_features)), "")
             self.app.pop_screen()
             if words and isinstance(below, CommandScreen):
                 below.say(words)

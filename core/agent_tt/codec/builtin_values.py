@@ -12,7 +12,6 @@ import re
 import struct
 import sys
 import uuid
-import zoneinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.codec.parts import MAX_INT_BITS
@@ -118,6 +117,8 @@ def _time(envelope: dict[str, Wire], payload: Wire, _walk: Walk) -> dt.time:
 def _zone(envelope: dict[str, Wire], written: dt.tzinfo | None) -> dt.tzinfo | None:
     if "zone" not in envelope:
         return written
+    import zoneinfo
+
     return zoneinfo.ZoneInfo(text(envelope["zone"]))
 
 

@@ -17,7 +17,6 @@ import pathlib
 import struct
 import types
 import uuid
-import zoneinfo
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.looking import seen
@@ -105,10 +104,12 @@ def _float(value: float) -> Parts:
 def _moment(value: dt.datetime | dt.time) -> Parts | None:
     header: dict[str, object] = {}
     zone = value.tzinfo
-    if type(zone) is zoneinfo.ZoneInfo and zone.key:
+    if zone is not None and not _is_plain_offset(zone):
+        import zoneinfo
+
+        if type(zone) is not zoneinfo.ZoneInfo or not zone.key:
+            return None
         header["zone"] = zone.key
-    elif zone is not None and not _is_plain_offset(zone):
-        return None
     if value.fold:
         header["fold"] = 1
     text = value.replace(tzinfo=None) if "zone" in header else value

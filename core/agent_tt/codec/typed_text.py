@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import struct
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type
 
@@ -34,8 +33,7 @@ _MOST_HEX: Final = 64
 """Hex digits up to which a large integer is shown in decimal: the conversion is quadratic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A value inside the shown one, to be shown in its place."""
 
     wire: Wire

@@ -32,6 +32,9 @@ plain JSON plus `{"$type": …, "$v": …}` envelopes for everything that JSON c
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from agent_tt._lazy import lazily
 from agent_tt.model.imported import Imported
 from agent_tt.model.kinds import (
     ACTING,
@@ -54,10 +57,12 @@ from agent_tt.model.output import Output
 from agent_tt.model.owners import Owner
 from agent_tt.model.replays import Replay, ReplayMode, ReplayVerdict
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
-from agent_tt.model.steps import Call, Delivery, Step
+from agent_tt.model.steps import HELD_BACK, Call, Delivery, Judged, Step
 from agent_tt.model.sweeps import Sweep
 from agent_tt.model.usage import NO_USAGE, Usage
-from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewFork, NewRun, NewStep, StepEnd
+
+if TYPE_CHECKING:
+    from agent_tt.model.writing import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 __all__ = [
     "ACTING",
@@ -104,3 +109,9 @@ __all__ = [
     "Usage",
     "WayBackIn",
 ]
+
+# Whoever only looks at runs writes none.
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(("CallEnd", "NewCall", "NewFork", "NewRun", "NewStep", "StepEnd"), "agent_tt.model.writing"),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import CallFacts, StepFacts
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.model.kinds import CallKind, CallStatus, DeliveryKind, Effect, StepStatus
     from agent_tt.model.runs import ErrorInfo
 
-__all__ = ["Call", "Delivery", "Step"]
+__all__ = ["HELD_BACK", "Call", "Delivery", "Judged", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +167,21 @@ class Delivery:
     at_us: int | None = None
     data: Wire = None
     damaged: str | None = None
+
+
+HELD_BACK: Final[Wire] = {"held_back": "its end may be the beginning of a secret"}
+"""Stands for a piece of a stream until the next pieces tell whether a secret begins in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A piece of a stream that was judged with the pieces before it, so that a secret is found that several bring.
+
+    Attributes:
+        data: what is kept of it, or `HELD_BACK`.
+        settled: what is kept of earlier pieces of the same call that were held back, by their places among its pieces,
+            from 0.
+    """
+
+    data: Wire
+    settled: tuple[tuple[int, Wire], ...] = ()

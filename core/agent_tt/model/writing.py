@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.model.runs import AgentCode
 
@@ -14,25 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.model.kinds import CallKind, CallStatus, Effect, StepStatus, StreamEnd, WayBackIn
     from agent_tt.model.runs import Edit, ErrorInfo, ModelConfig
 
-__all__ = ["HELD_BACK", "CallEnd", "Judged", "NewCall", "NewFork", "NewRun", "NewStep", "StepEnd"]
-
-
-HELD_BACK: Final[Wire] = {"held_back": "its end may be the beginning of a secret"}
-"""Stands for a piece of a stream until the next pieces tell whether a secret begins in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A piece of a stream that was judged with the pieces before it, so that a secret is found that several bring.
-
-    Attributes:
-        data: what is kept of it, or `HELD_BACK`.
-        settled: what is kept of earlier pieces of the same call that were held back, by their places among its pieces,
-            from 0.
-    """
-
-    data: Wire
-    settled: tuple[tuple[int, Wire], ...] = ()
+__all__ = ["CallEnd", "NewCall", "NewFork", "NewRun", "NewStep", "StepEnd"]
 
 
 @dataclass(frozen=True, slots=True)

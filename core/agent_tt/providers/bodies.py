@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.providers.aws_events import aws_events
 from agent_tt.providers.loose import dicts, mapping, parse
@@ -29,8 +28,7 @@ _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 _SEPARATORS: Final = " \t\r\n,[]"
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(NamedTuple):
     """The JSON values of an answer, in order.
 
     Attributes:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.model.facts import DecidedFacts, ResumedFacts, place_said
+from agent_tt.model.facts.calls import is_held
 from agent_tt.protocols import check_proven
-from agent_tt.questions import is_held
 from agent_tt.replaying.tape.repeats import entries_of, place_of
 from agent_tt.resuming.past import marks_now, read_past, writes
 from agent_tt.resuming.said import check_said, read_said

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.errors import NotFound
 from agent_tt.store import ingest_filter
@@ -28,8 +27,7 @@ __all__ = ["Change", "ForeignMark", "ForeignMarks", "Place"]
 _KINDS: Final = (WHOLE, NAME, TEXT, COUNT, NAME, TEXT, WHOLE)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a mark points to in its file.
 
     Attributes:
@@ -43,8 +41,7 @@ class Place:
     step: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignMark:
+class ForeignMark(NamedTuple):
     """One row.
 
     Attributes:
@@ -67,8 +64,7 @@ class ForeignMark:
         return columns.mapping_from_text(self.body)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One change of facts.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from agent_tt.model import Note
 from agent_tt.protocols import Store
-from agent_tt.store import done_keys, ingest_filter, keeping
+from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.liveness import now_us
 from agent_tt.store.reader import StoreReader
 from agent_tt.store.rows import replays, sweeps
@@ -34,6 +34,8 @@ class StoreKeeper(StoreReader, Store):
         Raises:
             UsageError: it has no key, or what became of it is known.
         """
+        from agent_tt.store import done_keys
+
         with self.database.transaction() as tx:
             done_keys.settle(tx, run_id, places, ingest_filter.admit(answer), happened=happened)
 

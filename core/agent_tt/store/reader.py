@@ -17,7 +17,6 @@ from agent_tt.store.checking.damage_watch import DamageWatch
 from agent_tt.store.rows import columns, deliveries, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage
-from agent_tt.store.rows.questions import open_questions
 from agent_tt.store.rows.run_rows import RunRows
 from agent_tt.store.rows.step_rows import StepRows
 from agent_tt.store.seen import Seen, TrackStates
@@ -371,6 +370,8 @@ class StoreReader(RunSource):
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """List calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        from agent_tt.store.rows.questions import open_questions
+
         run = None if run_id is None else self.lineage.number(run_id)
         return open_questions(self.database, self._calls.value, run)
 

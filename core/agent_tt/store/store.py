@@ -17,7 +17,7 @@ from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
 from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us
-from agent_tt.store.rows import columns, ids, outputs, questions, sweeps
+from agent_tt.store.rows import columns, ids, outputs, sweeps
 from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.tables.definitions import RUNS
 
@@ -329,11 +329,15 @@ class SqliteStore(StoreKeeper):
             QuestionNotFound: there is no such question.
             QuestionClosed: it was answered already, or the process that asked is gone.
         """
+        from agent_tt.store.rows import questions
+
         with self.database.transaction() as tx:
             questions.decide(tx, question, decision)
 
     def stop_questions(self, run_id: str) -> None:
         """Let the calls of a run that wait know that it is stopped."""
+        from agent_tt.store.rows import questions
+
         with self.database.transaction() as tx:
             questions.stop_questions(tx, keeping.row_number(tx, run_id))
 

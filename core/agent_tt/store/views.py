@@ -9,8 +9,7 @@ they call are made there too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from agent_tt.model.facts import CallFacts, PolicyFacts
 from agent_tt.model.facts.replays import ReplayFacts
@@ -20,8 +19,7 @@ from agent_tt.store.rows.run_rows import REPLAY
 __all__ = ["FUNCTIONS", "VIEWS", "Column", "View", "json_fact"]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a view.
 
     Attributes:
@@ -35,8 +33,7 @@ class Column:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A view.
 
     Attributes:

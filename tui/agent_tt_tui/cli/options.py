@@ -6,9 +6,8 @@ import functools
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import click
 
@@ -24,8 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What every command was told.
 
     Attributes:
@@ -201,7 +199,7 @@ def in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
         return options, run
     if options.store is not None and options.store != file:
         raise UsageError(f"{file} and --store {options.store} are two files", hint="Name one of them.")
-    return replace(options, store=file), rest or None
+    return options._replace(store=file), rest or None
 
 
 def write_json(value: Wire, *, one_line: bool = False) -> None:

@@ -192,7 +192,7 @@ def pending_words(call: Call, *, is_running: bool = False) -> str:
         call: the call.
         is_running: whether the run that made it goes on.
     """
-    from agent_tt.questions import is_held
+    from agent_tt.model.facts.calls import is_held
 
     return "no answer yet" if is_running or call.kind == "human" or is_held(call.meta) else "outcome unknown"
 

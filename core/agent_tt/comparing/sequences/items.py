@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.sameness import common_ends
 from agent_tt.codec.tlv import tlv
@@ -52,16 +51,14 @@ _MOST_COMPARED: Final = 60_000
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """What stands between two pairs that stayed: positions in the old list and in the new one."""
 
     old: tuple[int, ...]
     new: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """Pairs, and which of them moved or were replaced."""
 
     pairs: list[Pair]
@@ -81,8 +78,7 @@ class _Found:
         return _Found(list(map(change, self.pairs)), *both)
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(NamedTuple):
     """Which items of two lists belong together.
 
     Attributes:

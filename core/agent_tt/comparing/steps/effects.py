@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from agent_tt.intercepting.policy import effect_of
 from agent_tt.model import ACTING, OWN_DOING
 from agent_tt.model.facts import CallFacts, PolicyFacts
-from agent_tt.questions import is_held
+from agent_tt.model.facts.calls import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

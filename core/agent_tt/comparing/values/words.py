@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agent_tt.comparing.sequences.anchors import Effort, align_long
 from agent_tt.comparing.sequences.tokens import common_ends, split_phrases, split_words
@@ -24,8 +23,7 @@ _LONG = 8_000
 """Characters, not a phrase of them in common, from which a stretch was replaced and is not compared by word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A piece of text that both sides have, or only one of them.
 
     Attributes:

@@ -16,8 +16,7 @@ list edits of one step are given from the end to the front.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias
 
 from agent_tt.codec.wire import VALUE, Path, Wire
 from agent_tt.errors import CorruptDelta
@@ -252,8 +251,7 @@ def _trace_move(origin: Path, target: Path, path: Path) -> Path | None:
     return None if path in (target[: len(path)], origin[: len(path)]) else path
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(NamedTuple):
     """What a step did at one path (or below it).
 
     Attributes:

@@ -17,7 +17,7 @@ keyframe that strayed to another row is noticed. A keyframe that is damaged cost
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
@@ -85,8 +85,7 @@ class KeyframePolicy:
         self.last_size = size
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKeyframe:
+class StoredKeyframe(NamedTuple):
     """A keyframe as it lies in the file.
 
     Attributes:

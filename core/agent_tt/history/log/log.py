@@ -6,7 +6,6 @@ against the parent's checkpoint of that number. Reading therefore walks *segment
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
@@ -41,8 +40,7 @@ _FEW: Final = 256
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Checkpoints `first`..`last` (both included) as rows of one track."""
 
     track: int
@@ -50,8 +48,7 @@ class Segment:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogRow:
+class LogRow(NamedTuple):
     """One row of the log, still compressed.
 
     Attributes:

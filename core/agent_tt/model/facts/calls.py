@@ -8,9 +8,11 @@ from agent_tt.model.facts.fact import Fact, Facts, Flag, Shape, record
 from agent_tt.model.facts.shapes import NUMBER, OBJECT, PLACE, TEXT, TEXTS, VALUE, WHOLE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CallFacts", "DecisionFacts", "OnceFacts", "PolicyFacts"]
+__all__ = ["CallFacts", "DecisionFacts", "OnceFacts", "PolicyFacts", "is_held"]
 
 
 _MOST_PIECES: Final = 1 << 20
@@ -146,3 +148,12 @@ class CallFacts(Facts):
 _SITE: Final = CallFacts.file.key, CallFacts.line.key
 _INSIDE: Final = CallFacts.inside.key
 _OUTLIVES: Final = CallFacts.outlives.key
+
+
+def is_held(facts: Mapping[str, Wire]) -> bool:
+    """Whether a call without an answer has not gone out: its fork's policy had somebody asked, and nobody had decided.
+
+    Args:
+        facts: those of the call.
+    """
+    return CallFacts.policy.of(facts).word in ("ask", "recorded") and not CallFacts.answered.is_in(facts)

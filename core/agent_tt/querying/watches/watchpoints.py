@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt.errors import InvalidExpression
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Watchpoint", "Watchpoints", "last_ended"]
 
 
-@dataclass(frozen=True, slots=True)
-class Watchpoint:
+class Watchpoint(NamedTuple):
     """A watch, and what is known of it.
 
     Attributes:

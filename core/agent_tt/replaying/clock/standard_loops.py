@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +9,7 @@ from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.import_watch import ImportWatch
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
     from types import ModuleType
 
@@ -51,6 +51,8 @@ class StandardLoops:
             self._patch.apply()
 
     def _maker(self, kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        import asyncio
+
         class StandardLoop(asyncio.SelectorEventLoop):
             """Passes for one of uvloop's, as `uvloop.run` demands."""
 

@@ -11,7 +11,6 @@ for with a timeout waits for real. uvloop's clock cannot be moved, so its loops 
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import sys
 import threading
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.links import Link, Place
+from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.recording.modules.rebinding import Rebinding
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.clock.loop_inside import LoopInside
@@ -33,7 +33,9 @@ from agent_tt.replaying.clock.timeline import Timeline
 from agent_tt.replaying.clock.trio_time import TrioTime
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from agent_tt.replaying.clock.sleepers import Inside
     from agent_tt.replaying.clock.timeline import Waiting
@@ -49,7 +51,7 @@ _MONOTONIC: Final = ((time, "monotonic"), (threading, "_time"), (queue, "time"))
 
 _real_sleep: Final = time.sleep
 _real_monotonic: Final = time.monotonic
-_LOOP: Final = asyncio.BaseEventLoop
+_ASYNCIO: Final = "asyncio"
 
 
 class VirtualTime:
@@ -185,11 +187,10 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
     """
     if _PROCESS.virtual is not None:
         raise AgentTTError("another replay moves the clock of this process already", hint="run one replay at a time")
-    check_event_loop()
     virtual = VirtualTime(waiting)
+    loops = _AsyncioLoops(virtual)
     clock = MovedClock(lambda: virtual.offset)
     patches = [
-        Patch(_LOOP, "_run_once", _jumping(virtual)),
         Patch(ThreadPoolExecutor, "submit", _counting(virtual)),
         Patch(threading.Condition, "wait", _timing_out(virtual)),
         Patch(threading.Thread, "join", _joining(virtual)),
@@ -199,6 +200,7 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
     ]
     sleeps = Rebinding(time.sleep, virtual.sleep)
     try:
+        loops.apply()
         _PROCESS.virtual = virtual
         SESSION.join(clock)
         for patch in patches:
@@ -216,11 +218,44 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
         sleeps.undo()
         for patch in reversed(patches):
             patch.undo()
+        loops.undo()
         SESSION.leave(clock)
         _PROCESS.virtual = None
 
 
 # ---------------------------------------------------------------- patches
+
+
+class _AsyncioLoops:
+    """Lets asyncio's loops wait on the clock, once the program has imported asyncio: many agents never do."""
+
+    def __init__(self, virtual: VirtualTime) -> None:
+        self._imports = ImportWatch(self._patch_loops)
+        self._virtual = virtual
+        self._patch: Patch | None = None
+
+    def apply(self) -> None:
+        """Patch what is loaded; else as soon as it is.
+
+        Raises:
+            AgentTTError: this Python's event loop has another shape than the ones we know.
+        """
+        module = sys.modules.get(_ASYNCIO)
+        if module is None:
+            self._imports.watch(_ASYNCIO)
+        else:
+            self._patch_loops(_ASYNCIO, module)
+
+    def undo(self) -> None:
+        """Let them wait for real again."""
+        self._imports.stop()
+        if self._patch is not None:
+            self._patch.undo()
+
+    def _patch_loops(self, _: str, module: ModuleType) -> None:
+        check_event_loop()
+        self._patch = Patch(module.BaseEventLoop, "_run_once", _jumping(self._virtual))
+        self._patch.apply()
 
 
 def _jumping(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -308,6 +343,8 @@ def check_event_loop() -> None:
     Raises:
         AgentTTError: it is not.
     """
+    import asyncio
+
     loop = asyncio.SelectorEventLoop()
     try:
         loop.call_later(1, print).cancel()
@@ -317,7 +354,7 @@ def check_event_loop() -> None:
         is_idle = not inside.has_work and not inside.hears(0)
         inside.wake()
         is_late = timer is not None and timer - loop.time() > 3500
-        knows = is_idle and is_late and inside.hears(0) and callable(vars(_LOOP)["_run_once"])
+        knows = is_idle and is_late and inside.hears(0) and callable(vars(asyncio.BaseEventLoop)["_run_once"])
         knows = knows and all(hasattr(threading.Condition(), name) for name in _CONDITION_INSIDE)
     except Exception:  # noqa: BLE001  whatever a strange inside says
         knows = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 import threading
@@ -15,6 +14,7 @@ from agent_tt.replaying.answers.answer import READS_ON, Answer
 from agent_tt.replaying.clock.timeline import Upcoming
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
@@ -161,6 +161,8 @@ class _RemoteAnswer(Answer):
 
     async def turn(self, index: int = 0) -> None:
         """As `wait`, for a coroutine."""
+        import asyncio
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # another kind of loop: nothing is known of it

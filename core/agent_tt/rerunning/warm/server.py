@@ -44,8 +44,8 @@ _ALL: Final = (
     "platformdirs.unix",
 )
 _OF: Final = {
-    "state": ("agent_tt.rerunning.filling", "agent_tt.rerunning.from_state", "ctypes"),
-    "recording": ("agent_tt.rerunning.filling", "agent_tt.rerunning.from_recording", "ctypes"),
+    "state": ("agent_tt.rerunning.filling", "agent_tt.rerunning.from_state", "agent_tt.store.writer", "ctypes"),
+    "recording": ("agent_tt.rerunning.filling", "agent_tt.rerunning.from_recording", "agent_tt.store.writer", "ctypes"),
     "halt": ("agent_tt.rerunning.replayed",),
 }
 """What is imported for reruns of each kind; all of it is imported by such a process in any case."""
@@ -141,10 +141,14 @@ def let_go() -> None:
 def _prepare() -> None:
     """Do what each of the processes would do, and do once: it depends on what is installed here alone."""
     from agent_tt.frameworks.adapters import ADAPTERS
+    from agent_tt.recording.lanes.list_order import ListOrder
     from agent_tt.recording.modules.native_libraries import uncovered_libraries
     from agent_tt.redaction.anchors import ANCHORS
 
     ADAPTERS.declared()
+    order = ListOrder()  # which looks through all modules the first time, and then through what is new
+    order.acquire()
+    order.release()
     ANCHORS.held_in("any text")  # settings, which a process may find changed, have their patterns looked for beside
     uncovered_libraries()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from agent_tt.codec.decode import decode
@@ -144,6 +143,8 @@ class ServedAnswer:
         Raises:
             BaseException: it has not done so in twice the time; it wants more than was recorded.
         """
+        import asyncio
+
         await asyncio.sleep(patience_s(self._served.call))
         raise self._served.read_past()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.rows import whole
@@ -25,8 +24,7 @@ _MOST_ANCESTORS: Final = 256
 """Forks of forks; deeper ones are only made by someone who wants to see us fall."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Steps `first`..`last` (both included; None: open-ended) as rows of one run."""
 
     run: int
@@ -34,8 +32,7 @@ class Stretch:
     last: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A checkpoint.
 
     Attributes:
@@ -47,8 +44,7 @@ class Position:
     own: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(NamedTuple):
     run: int
     parent: int | None
     fork_step: int

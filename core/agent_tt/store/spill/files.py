@@ -12,9 +12,8 @@ import json
 import os
 import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.store.liveness import Owner, is_alive
 
@@ -84,8 +83,7 @@ class SpillFile:
         self._size += len(line)
 
 
-@dataclass(frozen=True, slots=True)
-class Spilled:
+class Spilled(NamedTuple):
     """A spill file, read.
 
     Attributes:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.store.liveness import now_us
 from agent_tt.store.spill.files import find, read
-from agent_tt.store.spill.performing import perform
 from agent_tt.store.store import open_store
 from agent_tt.store.tables.definitions import META
 
@@ -29,8 +27,7 @@ _TAKEN: Final = "spill "
 """Keys of `meta` that begin so name what was taken in; it stays, for a file that could not be deleted then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """What one recording wrote beside a store, and the store does not hold.
 
     Attributes:
@@ -91,6 +88,8 @@ def _take_in(path: Path, parts: Sequence[Spilled]) -> None:
     if any(not part.is_whole for part in parts[:-1]):
         raise Damaged(f"{parts[0].path} is damaged, and another file goes on from it")
     key = _TAKEN + parts[0].token
+    from agent_tt.store.spill.performing import perform
+
     store = open_store(path)  # one of its own: what it remembers of the file is wrong where this fails
     try:
         with store.database.as_one() as tx:

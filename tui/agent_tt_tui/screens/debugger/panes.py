@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
 from textual.containers import Container, Vertical
@@ -14,7 +14,6 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.debugger.call_view import CallPane
 from agent_tt_tui.widgets.debugger.diff_pane import DiffPane
-from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 from agent_tt_tui.widgets.debugger.inspector import Inspector
 from agent_tt_tui.widgets.debugger.run_header import run_header, timeline_hint
 from agent_tt_tui.widgets.debugger.scrubber import Scrubber
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
-    from textual.widget import Widget
+    from textual.widget import AwaitMount, Widget
 
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.screens.running.approvals import Waiting
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+    from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 
 
-@dataclass(frozen=True, slots=True)
-class LowerPane:
+class LowerPane(NamedTuple):
     """A pane that can stand below the inspector, in the place of the diff.
 
     Attributes:
@@ -69,7 +68,6 @@ class Panes(Feature):
         self.inspector = Inspector()
         self.diff = DiffPane()
         self.scrubber = Scrubber(model)
-        self.find_panel = FindPanel(model.kind_of)
         self.call_pane = CallPane()
         self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
         self.zoomed = False
@@ -78,6 +76,8 @@ class Panes(Feature):
         """How many times a person made the timeline wider and the pane below the inspector higher."""
         self.lower: list[LowerPane] = []
         """What features show below the inspector: the first that is open stands there, else the diff."""
+        self.opens_lower = False
+        """Whether one of these is open from the beginning."""
         self._diff = LowerPane(self.diff, self.diff.lines, lambda: True, lambda plan: plan.diff)
         self._side = Vertical(id="inspector-side")
         self._body = Container(id="debugger-body")
@@ -86,20 +86,45 @@ class Panes(Feature):
         self._shown_pane: Widget | None = None
         self._has_call_pane = False
         self._diff_needs = 0
+        self._hidden: tuple[AwaitMount, ...] | None = None
+        """What is being mounted behind the first frame; None before, and nothing when it is."""
 
     def compose(self) -> ComposeResult:
-        """Lay out header, timeline, inspector with a pane below it, find panel and scrubber."""
+        """Lay out header, timeline, inspector with the diff below it, calls and scrubber."""
         yield HeaderRow(run_header(self._model, look_of(self._screen).glyphs))
         with self._body:
             yield self.timeline_pane
             with self._side:
                 yield self.inspector
-                for lower in self.lower:
-                    yield lower.pane.add_class("lower")
+                yield from self._lower() if self.opens_lower else ()
                 yield self.diff
             yield self.call_pane
-        yield self.find_panel
         yield self.scrubber
+
+    async def mount_hidden(self) -> None:
+        """Mount what is hidden until a key opens it, once: the first frame does not wait for it, a key does."""
+        is_laid_out = all(pane.is_attached for pane in (self._side, self.inspector, self.scrubber))
+        if self._hidden is None and is_laid_out:
+            self._hidden = (
+                self._side.mount_all(self._lower(), before=self.diff),
+                self._screen.mount(self.find_panel, before=self.scrubber),
+                self.inspector.mount_hidden(),
+            )
+        for mounted in self._hidden or ():
+            await mounted
+        if self._hidden:
+            self._hidden = ()  # each time that one is awaited Textual lays out anew
+
+    @cached_property
+    def find_panel(self) -> FindPanel:
+        """What finds."""
+        from agent_tt_tui.widgets.debugger.find_panel import FindPanel
+
+        return FindPanel(self._model.kind_of)
+
+    def _lower(self) -> Sequence[Pane]:
+        """The panes below the inspector that are not mounted yet."""
+        return [lower.pane.add_class("lower") for lower in self.lower if not lower.pane.is_attached]
 
     # What concerns the whole run.
 

@@ -154,6 +154,10 @@ class RunReading:
         """Find the steps that wrote a path, seen from a step; see `PathWrites.around`."""
         self._start(lambda: self._read_writes(number, path, first_beside), "writes", exclusive=True)
 
+    def read_writes_ahead(self, number: int, paths: Sequence[Path], first_beside: Callable[[int], int]) -> None:
+        """Find the steps that wrote paths that may be asked for next; whatever is asked for comes first."""
+        self._start(lambda: self._read_all_writes(number, paths, first_beside), "writes", exclusive=True)
+
     def read_runs(self) -> None:
         """Read the other runs, those first that this one is likely to be compared with."""
         self._start(self._read_runs, "runs", exclusive=True)
@@ -244,6 +248,12 @@ class RunReading:
                 self._post(WritesRead(path, writes))
 
         self._guarded(read)
+
+    def _read_all_writes(self, number: int, paths: Sequence[Path], first_beside: Callable[[int], int]) -> None:
+        worker = get_current_worker()
+        for path in paths:
+            if not worker.is_cancelled:
+                self._read_writes(number, path, first_beside)
 
     def _read_runs(self) -> None:
         from agent_tt_tui.viewmodel.past.related import related_runs

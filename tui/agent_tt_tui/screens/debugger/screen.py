@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from textual import on
 
 from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.screen import CommandScreen
-from agent_tt_tui.screens.debugger.features.blame import WhoWrote
 from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints
 from agent_tt_tui.screens.debugger.features.diff_base import DiffBase
 from agent_tt_tui.screens.debugger.features.divergences import Divergences
 from agent_tt_tui.screens.debugger.features.editing import Editing
-from agent_tt_tui.screens.debugger.features.exporting import Exporting
-from agent_tt_tui.screens.debugger.features.find import Find
 from agent_tt_tui.screens.debugger.features.forking import Forking
-from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
 from agent_tt_tui.screens.debugger.features.marks import Marks
-from agent_tt_tui.screens.debugger.features.oddities import Oddities
-from agent_tt_tui.screens.debugger.features.own_commands import OwnCommands
 from agent_tt_tui.screens.debugger.features.pdb import Pdb
 from agent_tt_tui.screens.debugger.features.pending_writes import PendingWrites
-from agent_tt_tui.screens.debugger.features.places import Places
 from agent_tt_tui.screens.debugger.features.playing import Playing
 from agent_tt_tui.screens.debugger.features.related import Related
-from agent_tt_tui.screens.debugger.features.watches import Watches
 from agent_tt_tui.screens.debugger.features.writes import SelectedWrites
 from agent_tt_tui.screens.debugger.panes import Panes
-from agent_tt_tui.screens.debugger.past_reading import PastReading
 from agent_tt_tui.screens.debugger.run_reading import RunGrew
 from agent_tt_tui.screens.debugger.time import Time
 from agent_tt_tui.screens.debugger.watch_reading import WatchReading
@@ -46,6 +38,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
+    from agent_tt_tui.feature import Feature
     from agent_tt_tui.screens.running.replay import Replayed
 
 
@@ -82,39 +75,30 @@ class DebuggerScreen(CommandScreen[None]):
         """What shows it."""
         self.time = Time(self, self.model, self.panes, step)
         """The step that is shown."""
-        past, watches = PastReading(self, self.model), WatchReading(self, self.model)
-        self.who_wrote = WhoWrote(self.time, past)
-        self.find = Find(self.time, past, self.who_wrote)
-        breakpoints = Breakpoints(self.time, watches)
+        self._watches = WatchReading(self, self.model)
+        self._is_whole = False
+        breakpoints = Breakpoints(self.time, self._watches)
         following = run.status == "running" and step is None
         self.playing = Playing(self.time, breakpoints, following=following)
         self.divergences = Divergences(self.time, self.playing, replays, divergence)
         self.run_again = RunAgain(self, self.divergences, replays)
         self.editing = Editing(self.time)
         self.approvals = Approvals(self, self._watched, self.panes.show_waiting, opens_by_itself=True)
-        self.features = (
+        self._first: Sequence[Feature] = (
             self.time,
-            # What is open is closed by Esc in this order.
-            self.find,
+            # What is open is closed by Esc in this order; see `features` for the others.
             breakpoints,
-            self.who_wrote,
             self.divergences,
             self.playing,
             self.panes,
             # These leave nothing open.
-            Watches(self.time, watches, self.find),
-            Oddities(self.time, past, self.find),
             SelectedWrites(self.time),
             DiffBase(self.time),
             PendingWrites(self.time),
             Marks(self.time),
-            Inspecting(self.time),
             self.editing,
             Forking(self.time, self.editing),
             Related(self.time),
-            Places(self.time),
-            OwnCommands(self.time),
-            Exporting(self.time),
             Pdb(self.time, self.run_again),
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),
@@ -126,6 +110,62 @@ class DebuggerScreen(CommandScreen[None]):
         """Lay out the panes and the footer."""
         yield from self.panes.compose()
         yield self.footer()
+
+    def on_mount(self) -> None:
+        """Let what the first frame does not show follow it."""
+        self.after_frame(self.make_whole)
+
+    async def action_command(self, command_id: str) -> None:
+        """Run a command, with all there that it may need."""
+        await self.make_whole()
+        await super().action_command(command_id)
+
+    async def make_whole(self) -> None:
+        """Make what the first frame does not show, once: hidden panes, and what asks the past, exports and inspects."""
+        if not self._is_whole:
+            self._is_whole = True
+            self.hear_features()
+            self._watches.look()
+            self.refresh_footer()
+        await self.panes.mount_hidden()
+
+    @cached_property
+    def features(self) -> Sequence[Feature]:  # type: ignore[override]  # read-only
+        """What the screen can do; most of it is made when that is first asked for."""
+        from agent_tt_tui.screens.debugger.features.blame import WhoWrote
+        from agent_tt_tui.screens.debugger.features.exporting import Exporting
+        from agent_tt_tui.screens.debugger.features.find import Find
+        from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
+        from agent_tt_tui.screens.debugger.features.oddities import Oddities
+        from agent_tt_tui.screens.debugger.features.own_commands import OwnCommands
+        from agent_tt_tui.screens.debugger.features.places import Places
+        from agent_tt_tui.screens.debugger.features.watches import Watches
+        from agent_tt_tui.screens.debugger.past_reading import PastReading
+
+        time, breakpoints, *others = self._first
+        past = PastReading(self, self.model)
+        self.who_wrote = WhoWrote(self.time, past)
+        self.find = Find(self.time, past, self.who_wrote)
+        return (
+            time,
+            # What is open is closed by Esc in this order.
+            self.find,
+            breakpoints,
+            self.who_wrote,
+            *others,
+            # These leave nothing open.
+            Watches(self.time, self._watches, self.find),
+            Oddities(self.time, past, self.find),
+            Inspecting(self.time),
+            Exporting(self.time),
+            Places(self.time),
+            OwnCommands(self.time),
+        )
+
+    @property
+    def present_features(self) -> Sequence[Feature]:
+        """Until the first frame is painted, those that it needs."""
+        return self.features if self._is_whole else self._first
 
     @on(RunGrew)
     def _look_out(self) -> None:

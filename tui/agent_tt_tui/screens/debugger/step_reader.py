@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.message import Message
 
@@ -54,8 +54,7 @@ class StepRead(Message):
     between: str
 
 
-@dataclass(frozen=True, slots=True)
-class StepWish:
+class StepWish(NamedTuple):
     """A step to read.
 
     Attributes:
@@ -120,9 +119,9 @@ class StepReader:
 
         def towards(count: int) -> list[StepWish]:
             numbers = [wish.number + direction * steps for steps in range(1, count + 1)]
-            return [replace(wish, number=number) for number in numbers if 0 <= number <= last]
+            return [wish._replace(number=number) for number in numbers if 0 <= number <= last]
 
-        back = replace(wish, number=wish.number - direction)
+        back = wish._replace(number=wish.number - direction)
         wanted = [back] if 0 <= back.number <= last else []
         with self._lock:
             if all(near in self._kept for near in (*towards(_LEAST_AHEAD), *wanted)):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt_tui import format as fmt
 from agent_tt_tui.dialog import Dialog, DialogTitle
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One thing to choose.
 
     Attributes:

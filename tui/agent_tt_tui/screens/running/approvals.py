@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 from textual.widgets import Input
@@ -32,8 +31,7 @@ _LOOK_SECONDS: Final = 0.25
 _SAID_SECONDS: Final = 6.0
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """A call that waits.
 
     Attributes:

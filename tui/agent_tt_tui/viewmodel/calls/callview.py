@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
@@ -69,8 +68,7 @@ def error_lines(
             yield TextLine((("    ", "text"), *pieces))
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
+class CallContext(NamedTuple):
     """What a call is shown with.
 
     Attributes:

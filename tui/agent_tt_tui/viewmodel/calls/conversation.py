@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, message_of
 from agent_tt.providers.shapes import Message
@@ -29,8 +28,7 @@ _MOST_ROWS: Final = {True: 40, False: 5}
 """Rows that a text has before it is folded: one that is new, and one that was seen before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A message, with the results of the tools that it called.
 
     Attributes:

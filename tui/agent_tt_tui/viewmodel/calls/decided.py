@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.questions import is_held
+from agent_tt.model.facts.calls import is_held
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.values.pieces import TextLine
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.text import pretty, summary
 from agent_tt.codec.wire import is_envelope
@@ -21,8 +20,7 @@ _MOST_TEXT: Final = 20_000
 _MOST_HEADERS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A request and what came back.
 
     Attributes:

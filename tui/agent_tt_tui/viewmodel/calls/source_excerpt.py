@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from agent_tt.model import Call, Run
@@ -14,8 +13,7 @@ _MOST_BYTES: Final = 2_000_000
 _MOST_LINE: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(NamedTuple):
     """Some lines of a file.
 
     Attributes:

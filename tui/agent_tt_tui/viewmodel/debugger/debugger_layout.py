@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_tt_tui.viewmodel.debugger.lane_strip import MOST_LANES
 
@@ -26,8 +26,7 @@ _LEAST_INSPECTOR = 24
 _FRAME_ROWS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class DebuggerLayout:
+class DebuggerLayout(NamedTuple):
     """Sizes in columns and rows.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.debugger.overview import Overview
@@ -13,8 +12,7 @@ MOST_STEPS = 2_000
 """With more steps than this a strip on the clock would be one thick line."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneCell:
+class LaneCell(NamedTuple):
     """One column of a lane's strip.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run, Step
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
+class StepView(NamedTuple):
     """One step of a run with the state after it.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +14,7 @@ _WIDEST_CELL = 9
 _LEAST_LABEL = 8
 
 
-@dataclass(frozen=True, slots=True)
-class StripLayout:
+class StripLayout(NamedTuple):
     """Where the steps 1..last stand on a strip.
 
     Attributes:
@@ -74,8 +72,7 @@ class StripLayout:
         return max(0, min(self.last, number))
 
 
-@dataclass(frozen=True, slots=True)
-class WatchMark:
+class WatchMark(NamedTuple):
     """What stands in one column.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 AGENT = 7
 MOST_RAILS = 6
@@ -18,8 +18,7 @@ INPUT_NAME = "input"
 """What stands in row 0, the state that the run began with."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineColumns:
+class TimelineColumns(NamedTuple):
     """Columns of a timeline row, without the cursor bar at its left and the free column at its right.
 
     They stand in this order: mark (1), number, 1 free, rails, glyph (1; with lanes it stands in its rail), 1 free,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.paths import format_path, without_envelopes
 from agent_tt.codec.text import summary
@@ -51,8 +50,7 @@ _LEAST_WORDS: Final = 8
 """Characters from which on a text may be an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlameRow:
+class BlameRow(NamedTuple):
     """One row.
 
     Attributes:
@@ -64,8 +62,7 @@ class BlameRow:
     place: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a link or a write leads: to a step, and there to a call or to a value of the state."""
 
     step: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +45,7 @@ class Wish:
         return text.removeprefix("?") if text.startswith("?") else None
 
 
-@dataclass(frozen=True, slots=True)
-class StepHit:
+class StepHit(NamedTuple):
     """A step that was found as a whole: a question holds at it.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt.errors import RunNotFound
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
 
 
-@dataclass(frozen=True, slots=True)
-class Kin:
+class Kin(NamedTuple):
     """A run that has steps in common with another.
 
     Attributes:

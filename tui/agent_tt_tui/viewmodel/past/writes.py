@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt.errors import AgentTTError
 from agent_tt.history.changes.ops import op_path
@@ -28,8 +27,7 @@ _MOST_LOOKS: Final = 64
 """How often it is looked whether an operation removed the value, which may cost reading a state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writes:
+class Writes(NamedTuple):
     """The writes of one path, as far as they were looked for.
 
     Attributes:
@@ -69,6 +67,8 @@ class PathWrites:
         """
         self._source, self._run_id, self._path, self._last = source, run_id, path, last
         self._looks = 0
+        self._known: dict[int, bool] = {}
+        self._births: list[int] = []
 
     def before(self, number: int) -> int | None:
         """The nearest step before one that wrote the value."""
@@ -125,7 +125,7 @@ class PathWrites:
     ) -> int:
         """Find the writes in a stretch of steps, from its end; tell from which step on they are known."""
         (least, at), later = stretch, 0
-        born = self._birth(0, at) if there else None
+        born = self._birth(max(0, least - 1), at) if there else None
         for _ in range(most):
             wrote = self._previous(at, there=there)
             if wrote is None or wrote < least or cancelled():
@@ -179,12 +179,16 @@ class PathWrites:
         """A step that made the value, between one without it and one with it; None if the first has it too."""
         if self._exists(absent):
             return None
+        known = max((birth for birth in self._births if absent < birth <= present), default=None)
+        if known is not None:
+            return known
         while present - absent > 1:
             middle = (absent + present) // 2
             if self._exists(middle):
                 present = middle
             else:
                 absent = middle
+        self._births.append(present)
         return present
 
     def _removed_by(self, number: int) -> bool:
@@ -192,10 +196,14 @@ class PathWrites:
         return self._touched_from_above(number) and not self._exists(number)
 
     def _exists(self, number: int) -> bool:
-        try:
-            return self._source.has_value(self._run_id, number, self._path)
-        except AgentTTError:
-            return False
+        known = self._known.get(number)
+        if known is None:
+            try:
+                known = self._source.has_value(self._run_id, number, self._path)
+            except AgentTTError:
+                known = False
+            self._known[number] = known
+        return known
 
     def _touched_from_above(self, number: int) -> bool:
         """Whether a step may have removed the value: with what it was in, or by itself."""

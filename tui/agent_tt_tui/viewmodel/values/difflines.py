@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
@@ -195,7 +195,7 @@ def _capped(rows: Iterator[DiffLine]) -> Iterator[DiffLine]:
 
 def _deeper(row: DiffLine, columns: int) -> DiffLine:
     """A row below the path of what its value is in: its sign stays at the edge."""
-    return replace(row, indent=row.indent + columns) if columns else row
+    return row._replace(indent=row.indent + columns) if columns else row
 
 
 def _moved(path: Piece, change: Change) -> DiffLine:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agent_tt.comparing.sequences.anchors import align_long
 from agent_tt.comparing.values.words import compare_words
@@ -37,8 +36,7 @@ _CONTEXT = 60
 _LONG_LINE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(NamedTuple):
     """One row: a sign, a column to begin at, and pieces of safe text."""
 
     sign: Sign
@@ -46,8 +44,7 @@ class DiffLine:
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DiffText:
+class DiffText(NamedTuple):
     """What two texts have in common: by line, or by word where they have one line."""
 
     words: Sequence[Piece] = ()

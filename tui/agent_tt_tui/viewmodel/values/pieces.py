@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from agent_tt_tui.text import clean, cut, width
 
@@ -24,8 +23,7 @@ Piece: TypeAlias = "tuple[str, PieceRole]"
 """Safe text and its role."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextLine:
+class TextLine(NamedTuple):
     """One row of a view that is read.
 
     Attributes:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt.codec.text import pretty
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
 
-@dataclass(frozen=True, slots=True)
-class RawText:
+class RawText(NamedTuple):
     """Rows of text.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
@@ -114,7 +113,7 @@ class CallView(TextView):
         from agent_tt_tui.viewmodel.calls.source_excerpt import place_of
 
         if self._surroundings is not None:
-            self._surroundings = replace(self._surroundings, excerpt=None)
+            self._surroundings = self._surroundings._replace(excerpt=None)
         self.lay_out_again()
         self.cursor = 0 if self.line_count else -1
         self.reveal(0)
@@ -137,7 +136,7 @@ class CallView(TextView):
 
     def _add_source(self, call: Call, excerpt: Excerpt) -> None:
         if self._surroundings is not None and call is self.call:
-            self._surroundings = replace(self._surroundings, excerpt=excerpt)
+            self._surroundings = self._surroundings._replace(excerpt=excerpt)
             self.lay_out_again()
 
 

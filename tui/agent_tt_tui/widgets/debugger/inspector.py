@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.message import Message
@@ -27,6 +27,8 @@ from agent_tt_tui.widgets.debugger.raw_view import RawView
 from agent_tt_tui.widgets.debugger.state_tree import StateTree
 
 if TYPE_CHECKING:
+    from textual.widget import AwaitMount
+
     from agent_tt.codec.wire import Path, Wire
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The selected value, where the state that is shown has it.
 
     Attributes:
@@ -96,12 +97,16 @@ class Inspector(Pane):
         self._tabs: tuple[LineView, ...] = (self.state_tree, self.call_view, self._messages, self._raw)
         for view in self._tabs[1:]:
             view.display = False
-        super().__init__(self._title, self._path_row, *self._tabs, id="inspector")
+        super().__init__(self._title, self._path_row, self.state_tree, id="inspector")
         self._view: StepView | None = None
         self._pending: Pending | None = None
         self._writes: Writes | None = None
 
     # What a parent calls.
+
+    def mount_hidden(self) -> AwaitMount:
+        """Mount the tabs that nobody has looked at yet."""
+        return self.mount_all(view for view in self._tabs if not view.is_attached)
 
     def show(self, view: StepView, *, pending: Pending | None) -> None:
         """Show a step.

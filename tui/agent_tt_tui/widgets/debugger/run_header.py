@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.forking.terms import terms_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderState
 from agent_tt_tui.keymaps import DEBUGGER
@@ -113,7 +112,7 @@ def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
     if run.agent:
         version = f" v{run.code.version}" if run.code.version else ""
         facts.append(Fact(f"{run.agent}{version}", 2))
-    made_up = terms_of(run).is_mock
+    made_up = _is_made_up(run)
     known = (
         ("incomplete", run.incomplete is not None),
         (f"models {MADE_UP_WORDS}", made_up),
@@ -124,3 +123,12 @@ def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
     if model.noted:
         marks.append(fmt.counted(model.noted, "note"))
     return (*facts, *(Fact(mark, 0) for mark in marks))
+
+
+def _is_made_up(run: Run) -> bool:
+    """Whether the answers of its models were made up."""
+    if run.facts.fork_terms.executor is None:
+        return False
+    from agent_tt.forking.terms import terms_of
+
+    return terms_of(run).is_mock

@@ -145,6 +145,14 @@ class StateTree(LineView):
             return None
         return Region(self.region.x + 1 + self._value_at, self.region.y + y, self.value_columns, 1)
 
+    def beside(self, direction: int) -> Sequence[Path]:
+        """The paths of the rows beside the cursor's: of the next two in a direction, 1 or -1, and of the one behind."""
+        if self._tree is None or self.cursor < 0:
+            return ()
+        at = self._tall.row_of(self.cursor)[0]
+        rows = (at + direction, at + 2 * direction, at - direction)
+        return [self._tree.row(row).path for row in rows if 0 <= row < len(self._tree)]
+
     def _unfold_for_arrival(self) -> None:
         """Unfold what changed in a state that comes on screen, and then what there is room for."""
         rows = self.size.height

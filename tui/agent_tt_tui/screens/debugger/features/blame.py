@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 
@@ -34,8 +33,7 @@ _LEAST_SHARE: Final = 9
 """Rows that it may have however few there are, if its answer takes so many."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
+class _Before(NamedTuple):
     """What was shown when the question was asked, for going back to it."""
 
     number: int
@@ -44,8 +42,7 @@ class _Before:
     focused: Widget | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(NamedTuple):
     """A text of the state, and the step after which it stands there."""
 
     path: str
@@ -53,8 +50,7 @@ class _Text:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
+class _Left(NamedTuple):
     """A way that was left at one of its places: the same key there opens it again."""
 
     blame: Blame

@@ -42,6 +42,7 @@ class Divergences(DebuggerFeature):
         """
         super().__init__(time)
         self._playing, self._replays, self._land_on = playing, replays, land_on
+        self.panes.opens_lower = land_on is not None
         self.pane = DivergencePane()
         """What shows a divergence."""
         self.panes.lower.append(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path
 from agent_tt_tui.feature import hears
@@ -11,8 +12,12 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.widgets.debugger.inspector import Inspector
 
 if TYPE_CHECKING:
+    from agent_tt.codec.wire import Path
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.viewmodel.past.writes import Writes
+
+_KEPT: Final = 64
+"""Paths whose writes are kept in memory."""
 
 
 class SelectedWrites(DebuggerFeature):
@@ -24,6 +29,10 @@ class SelectedWrites(DebuggerFeature):
         super().__init__(time)
         self._writes: Writes | None = None
         """The writes of the selected path; None while they are looked for."""
+        self._known: OrderedDict[Path, Writes] = OrderedDict()
+        """Those of paths that were looked at, or may be next."""
+        self._row = 0
+        """The row that the selected path was in."""
 
     def blocked(self, command_id: str) -> str | None:
         """Say that no path is selected."""
@@ -40,18 +49,23 @@ class SelectedWrites(DebuggerFeature):
         if message.path == self.time.path:
             return
         self.time.path = message.path
-        self.panes.timeline.show_writes({})
-        self.panes.scrubber.show_writes(self._path_text(), None)
-        self._read()
+        known = self._known.get(message.path) if message.path else None
+        if message.path is not None and known is not None and known.cover(self.time.number):
+            self._show(message.path, known)
+        else:
+            self.panes.timeline.show_writes({})
+            self.panes.scrubber.show_writes(self._path_text(), None)
+            self._read()
         self.screen.refresh_footer()
 
     @hears(reading.WritesRead)
     def _on_writes_read(self, message: reading.WritesRead) -> None:
+        self._known[message.path] = message.writes
+        self._known.move_to_end(message.path)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
         if message.path == self.time.path:
-            self._writes, signs = message.writes, message.writes.signs
-            self.panes.timeline.show_writes(signs)
-            self.panes.inspector.show_writes(message.path, message.writes)
-            self.panes.scrubber.show_writes(self._path_text(), message.writes)
+            self._show(message.path, message.writes)
             self._read_again()
 
     @hears(reading.StepRead)
@@ -61,7 +75,15 @@ class SelectedWrites(DebuggerFeature):
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
+        self._known.clear()
         self._read()
+
+    def _show(self, path: Path, writes: Writes) -> None:
+        self._writes = writes
+        self.panes.timeline.show_writes(writes.signs)
+        self.panes.inspector.show_writes(path, writes)
+        self.panes.scrubber.show_writes(self._path_text(), writes)
+        self.screen.call_after_refresh(self._read_ahead)
 
     def _read(self) -> None:
         self._writes = None
@@ -72,6 +94,21 @@ class SelectedWrites(DebuggerFeature):
         """Read the writes around the step that is shown, if that is far from where they were last read."""
         if self._writes is not None and not self._writes.cover(self.time.number):
             self._read()
+
+    def _read_ahead(self) -> None:
+        """Read the writes of the values beside the selected one, once its own are shown."""
+        if self._writes is None:  # they are looked for again, and that is not to be broken off
+            return
+        tree, number = self.panes.inspector.state_tree, self.time.number
+        direction = -1 if tree.cursor < self._row else 1
+        self._row = tree.cursor
+        wanted = [
+            path
+            for path in tree.beside(direction)
+            if path and not (path in self._known and self._known[path].cover(number))
+        ]
+        if wanted and tree.has_focus:
+            self.time.reading.read_writes_ahead(number, wanted, self.panes.scrubber.first_beside)
 
     def _path_text(self) -> str:
         return format_path(self.time.path) if self.time.path else ""

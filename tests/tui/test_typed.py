@@ -1,0 +1,55 @@
+"""What is typed at once, before anything of it is done, does what it does when it is typed slowly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.tui.debugger_app import debugger, settled
+from tests.tui.fake_source import refund_loop
+from tests.tui.waiting import until
+from textual import events
+
+from agent_tt_tui import typed
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+
+if TYPE_CHECKING:
+    import pytest
+
+    from agent_tt_tui.app import AgentTT
+
+NAMES = {":": "colon", "/": "slash", "\r": "enter", "\x1b": "escape"}
+
+
+def type_at_once(app: AgentTT, text: str) -> None:
+    for letter in text:
+        app.post_message(events.Key(NAMES.get(letter, letter), letter))
+
+
+async def test_a_step_that_is_typed_at_once_is_gone_to() -> None:
+    app = debugger(refund_loop(21))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        type_at_once(app, ":1\r")
+        await until(pilot, lambda: app.screen is screen and screen.time.number == 1)
+        assert screen.panes.inspector.tab == "State"
+        type_at_once(app, "b\x1b:12\rj")
+        await until(pilot, lambda: app.screen is screen and screen.time.number == 13)
+
+
+async def test_what_is_searched_for_may_be_typed_at_once() -> None:
+    app = debugger(refund_loop(21))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        type_at_once(app, "/refund")
+        await until(pilot, lambda: screen.panes.find_panel.wish.text == "refund")
+
+
+async def test_keys_go_on_at_once_where_a_screen_is_left_that_they_were_typed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(typed, "_PATIENCE_S", 1000.0)
+    app = debugger(refund_loop(21))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        type_at_once(app, "?\x1b?\x1b:3\r?\x1bj")
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and screen.time.number == 4)
