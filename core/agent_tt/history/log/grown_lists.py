@@ -116,7 +116,8 @@ def find_item(log: StateLog, segments: Sequence[Segment], last: int, path: Path,
         if start > end:
             continue
         marks = TrackMarks(log, segment.track)
-        wrote = marks.newest_append(path, position, start, end)
+        # Above the index every row would have to be looked at, each time: pages of them are kept.
+        wrote = marks.newest_append(path, position, start, min(end, marks.reach))
         for op in () if wrote is None else _with_blobs(log, segment.track, marks.row(wrote), [*path]):
             if op[0] == "a" and op[1] == [*path] and type(op[2]) is int and isinstance(op[3], list):
                 at = position - op[2]

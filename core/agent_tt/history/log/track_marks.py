@@ -82,13 +82,16 @@ class TrackMarks:
         log: the log.
         track: the track.
         index: its index, where some of it was read before.
+
+    Attributes:
+        reach: the last checkpoint that the index covers, -1 for none.
     """
 
     def __init__(self, log: StateLog, track: int, index: IndexRows | None = None) -> None:
         self._log = log
         self._track = track
         self._index = index or IndexRows(log, track)
-        self._reach = self._index.reach
+        self.reach = self._index.reach
         self._rows: dict[int, RowOps] = {}
         self._touches: dict[int, dict[Path, Touch]] = {}
 
@@ -155,10 +158,11 @@ class TrackMarks:
 
     def newest(self, path: Path, kind: TouchKind, first: int, last: int) -> int:
         """The newest of checkpoints first..last that changed a path in the way that `kind` names; -1 for none."""
-        for seqs, _ in self.by_block(path, kind, first, last) if last > self._reach else ():
-            return seqs[-1]
-        last = min(last, self._reach)
-        for rows in self._read(path, kind, first, last, newest_first=True) if first <= last else ():
+        if last > self.reach:
+            for seqs, _ in self.by_block(path, kind, first, last):
+                return seqs[-1]
+            return -1
+        for rows in self._read(path, kind, first, last, newest_first=True):
             for block, bits, _ in reversed(rows):
                 seqs = _marked(block * BLOCK, bits & _ALL_BITS, first, last)
                 if seqs:
@@ -187,8 +191,8 @@ class TrackMarks:
             newest_first: in which order the blocks come.
             most_length: leave out those before which a list was longer.
         """
-        tail = (self._tail, max(first, self._reach + 1), last)
-        indexed = (self._indexed, first, min(last, self._reach))
+        tail = (self._tail, max(first, self.reach + 1), last)
+        indexed = (self._indexed, first, min(last, self.reach))
         for source, low, high in (tail, indexed) if newest_first else (indexed, tail):
             if low <= high:
                 yield from source(path, kind, low, high, newest_first=newest_first, most_length=most_length)
