@@ -136,8 +136,10 @@ async def test_nothing_goes_on_by_itself_where_all_runs_have_ended(shown):
             pumps = (app, *app.screen.walk_children(with_self=True))
             return [timer.name for pump in pumps for timer in pump._timers if timer._active.is_set()]
 
-        await until(pilot, lambda: not active())
-        assert not [worker for worker in app.workers if worker.is_running]
+        def works():
+            return [worker for worker in app.workers if worker.is_running]
+
+        await until(pilot, lambda: not active() and not works())
 
 
 def test_no_more_steps_are_kept_than_so_many_and_none_once_something_was_written():

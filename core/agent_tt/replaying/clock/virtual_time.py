@@ -199,8 +199,8 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
         *(Patch(module, name, _telling(virtual)) for module, name in _MONOTONIC),
     ]
     sleeps = Rebinding(time.sleep, virtual.sleep)
+    loops.apply()
     try:
-        loops.apply()
         _PROCESS.virtual = virtual
         SESSION.join(clock)
         for patch in patches:
