@@ -335,6 +335,7 @@ class RunFacts(Facts):
     golden_result = Fact(
         record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
     )
+    attached = Flag("its agent waits before its next calls where somebody holds it")
     traceparent = Fact(TEXT, "the span of OpenTelemetry in which it began, as W3C's Trace Context writes it")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")

@@ -55,6 +55,7 @@ call_options = with_options(
     type=click.Choice(["continue", "stop"]),
     help="Where the store cannot be written: continue, and record into a file beside it (default), or stop.",
 )
+@click.option("--attach", is_flag=True, help="Let it be held while it runs, by `agent-tt hold` or Z in the app.")
 @common_options
 def command(
     options: Options,
@@ -65,6 +66,7 @@ def command(
     patch: str,
     checkpoints: str | None,
     on_store_error: Literal["continue", "stop"] | None,
+    attach: bool,
 ) -> int:
     """Run COMMAND and record its model calls, HTTP requests and tools; its code stays as it is.
 
@@ -91,6 +93,7 @@ def command(
         patch=patch_kinds(patch),
         checkpoints=checkpoints or config.checkpoints or "all",
         on_store_error=on_store_error or config.on_store_error or "continue",
+        attach=attach,
     )
     if options.as_json:
         _write_json(recorded)
