@@ -247,6 +247,10 @@ class OpenRun:
         step = None if self.inside is None else self.inside.get("step")
         return step if isinstance(step, int) else None
 
+    def keep_no_output(self) -> None:
+        """Do not keep what is printed: it is not what the agent says."""
+        self._printed.drop()
+
     def check_open(self, what: str) -> None:
         """Refuse `what` before the run has begun and after it has ended.
 

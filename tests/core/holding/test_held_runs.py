@@ -111,12 +111,12 @@ def test_an_agent_that_was_held_edited_and_let_go_again_and_again_replays_as_rec
     store: SqliteStore, start: Callable[[str], Agent], kind: str
 ) -> None:
     agent = start(kind)
-    hold_often(agent, 8)
+    hold_often(agent, 5)
     agent.stop()
     run = store.run(agent.run_id)
     assert run.status == "succeeded"
     held = [call for step in store.steps(run.id) for call in store.calls(run.id, step.number) if call.facts.hold]
-    assert sum(bool(call.facts.hold.state) for call in held) == 5
+    assert sum(bool(call.facts.hold.state) for call in held) == 4
     assert all(call.facts.answered for call in held)
     report = agent_tt.replay(run.id, store=store.path)
     assert report.verdict == "as_recorded", report

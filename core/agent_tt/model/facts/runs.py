@@ -320,7 +320,9 @@ class RunFacts(Facts):
         OBJECT, "tools that models asked for and were told the result of, with no call recorded: how often, by name"
     )
     effects = Fact(TEXT_BY_NAME, "what a person who forked it said that tools do: `read` or `write`, by name")
-    unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
+    unseen_libraries = Fact(
+        _WORDS, "loaded libraries in C, and a program behind the proxy, that may reach the world where no rule holds it"
+    )
     jobs_came = Fact(TEXTS, "lanes of jobs that worker processes did, in the order in which what they gave came back")
     incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
     unnoticed = Fact(records(UnnoticedFacts), "writes into its tracked state that were noticed late, oldest first")
