@@ -37,8 +37,6 @@ class RunningForks:
 
     def __init__(self) -> None:
         self._started: dict[str, tuple[str, Handle]] = {}
-        self.holds: dict[str, int] = {}
-        """The holds of this app, by the run that is held."""
         self.seen_questions: set[tuple[Path, int]] = set()
         """The questions whose dialog was open once, by store and number: it does not open by itself again."""
 

@@ -35,6 +35,8 @@ def main() -> NoReturn:
         child.end()
     if proxy.halted is not None:
         raise proxy.halted
+    if child.is_interrupted and code:
+        raise KeyboardInterrupt
     sys.exit(code)
 
 

@@ -29,6 +29,9 @@ _SIGNALLED: Final = 128
 class Child:
     """The program. What it does is not recorded here, and no guard of ours holds it.
 
+    Attributes:
+        is_interrupted: whether somebody has pressed Ctrl-C, or stopped the run.
+
     Args:
         command: the program and its arguments.
 
@@ -42,6 +45,7 @@ class Child:
             raise NotFound(f"there is no program {command[0]!r}", hint="check its name and PATH")
         self._program, self._command = program, list(command)
         self._process: int | None = None
+        self.is_interrupted = False
 
     def start(self, variables: Mapping[str, str]) -> None:
         """Start it, with these variables beside the environment of this process."""
@@ -81,12 +85,28 @@ class Child:
 
     def _pass_signals_on(self) -> None:
         def hear(number: int, _frame: FrameType | None) -> None:
-            if number != signal.SIGINT:  # a terminal has sent it to the program, too
+            self.is_interrupted = self.is_interrupted or number == signal.SIGINT
+            if not (number == signal.SIGINT and _is_in_front()):  # a terminal has sent it to the program, too
                 self.end(number)
 
         for name in _PASSED_ON:
             with suppress(ValueError, AttributeError):  # not in the main thread; not on this system
                 signal.signal(getattr(signal, name), hear)
+
+
+def _is_in_front() -> bool:
+    """Whether this process and the program are those that a terminal sends its signals to."""
+    try:
+        with ours():
+            terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
 
 
 def _wait(process: int, ended: list[int], is_over: threading.Event) -> None:

@@ -350,9 +350,9 @@ class SqliteStore(StoreKeeper):
         """Let an agent go on, of one hold or of all; give how many ended."""
         with self.database.transaction() as tx:
             ended = holds.let_go(tx, keeping.row_number(tx, run_id), hold)
-        if hold is not None:
-            self._holding.remove(hold)
-        return ended
+        for number in ended:
+            self._holding.remove(number)
+        return len(ended)
 
     def as_one(self) -> AbstractContextManager[object]:
         """Make one transaction of all that this thread writes inside."""

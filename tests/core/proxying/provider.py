@@ -36,6 +36,11 @@ sys.exit(int(os.environ.get("ENDS", "0")))
 """
 """A program that knows nothing but HTTP: what it was answered is what it prints, byte for byte."""
 
+WAITS = PLAIN.replace("sys.stdout.buffer.write(said)", "pass").replace(
+    "sys.exit(", "print(os.getpid(), flush=True)\nimport time; time.sleep(600)\nsys.exit("
+)
+"""The same, which then says its process id and waits."""
+
 OPENAI = """
 import os, sys, openai
 assert "agent_tt" not in sys.modules

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from tests.core.proxying.provider import ANTHROPIC, OPENAI, PLAIN, WORDS, provider
+from tests.core.proxying.provider import ANTHROPIC, OPENAI, PLAIN, WAITS, WORDS, provider
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
@@ -19,10 +23,13 @@ from agent_tt.errors import UsageError
 from agent_tt.proxying.forwarding import end_to_end
 from agent_tt.proxying.server import Proxy
 from agent_tt.proxying.upstreams import from_arguments, to_arguments, upstreams_of
+from agent_tt.recording.scope import nowhere
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agent_tt.store import SqliteStore
 
 KEY = "sk-proj-Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6"
 
@@ -140,3 +147,54 @@ def test_addresses_come_from_the_users_variables_and_are_kept_with_the_run() -> 
 def test_headers_of_the_connection_are_not_passed_on() -> None:
     headers = [("Connection", "close, X-Own"), ("X-Own", "1"), ("TE", "trailers"), ("X-Kept", "2"), ("Accept", "*/*")]
     assert end_to_end(headers) == [("X-Kept", "2"), ("Accept", "*/*")]
+
+
+def test_a_run_that_is_stopped_ends_with_its_program(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(WAITS, encoding="utf-8")
+    with provider() as server:
+        environment = {**os.environ, "OPENAI_BASE_URL": f"{server.address}/v1"}
+        command = [sys.executable, "-m", "agent_tt_tui", "record", "--proxy", "--store", str(tmp_path / "runs.db")]
+        recorder = subprocess.Popen(
+            [*command, "--", sys.executable, "agent.py"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert recorder.stdout is not None
+        program = int(recorder.stdout.readline())
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(PATIENCE_SECONDS) == 130
+        recorder.stdout.close()
+        with pytest.raises(ProcessLookupError):
+            os.kill(program, 0)
+    with closing(open_store(tmp_path / "runs.db")) as store:
+        (run,) = store.runs()
+        assert (run.status, run.steps) == ("interrupted", 2)
+
+
+def test_a_request_of_a_program_is_held_and_changed(tmp_path: Path) -> None:
+    with provider() as server, closing(open_store(tmp_path / "runs.db", create=True)) as store:
+        with agent_tt.record("agent", store=store.path, attach=True) as run:
+            held = store.hold_run(run.id)
+            asking = Proxy(upstreams_of({"OPENAI_BASE_URL": f"{server.address}/v1"}), bool)
+            asking.start()
+            place = urlsplit(asking.environment()["OPENAI_BASE_URL"])
+            decided = threading.Thread(target=_edit, args=(store, run.id), daemon=True)
+            decided.start()
+            connection = http.client.HTTPConnection(place.hostname, place.port)
+            with nowhere(), closing(connection):
+                body = json.dumps({"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "hi"}]})
+                connection.request("POST", f"{place.path}/chat/completions", body, {"Content-Type": "application/json"})
+                assert connection.getresponse().status == 200
+            store.let_go(run.id, held.id)
+        (call,) = [call for step in store.steps(run.id) for call in store.calls(run.id, step.number)]
+        assert call.args["body"]["model"] == "gpt-4o"
+
+
+def _edit(store: SqliteStore, run_id: str) -> None:
+    while not (waiting := store.questions(run_id)):
+        time.sleep(0.01)
+    (question,) = waiting
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+    store.answer_question(question.id, question.run(body=body).said_by("test"))

@@ -229,8 +229,8 @@ class RecordStore(RecordKeeper):
             gone = [held for held in self.find(Held, self._row(run_id).id) if hold in (None, held.hold.id)]
             for held in gone:
                 self.remove(run_id, held)
-        if hold is not None:
-            self._holding.remove(hold)
+        for held in gone:
+            self._holding.remove(held.hold.id)
         return len(gone)
 
     def _beat_of_holds(self, numbers: Sequence[int]) -> None:

@@ -70,13 +70,13 @@ def beat(tx: Transaction, numbers: Sequence[int]) -> None:
             NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
 
 
-def let_go(tx: Transaction, run: int, number: int | None) -> int:
-    """Let go of a run (row number): of one hold, or of all; give how many there were."""
+def let_go(tx: Transaction, run: int, number: int | None) -> list[int]:
+    """Let go of a run (row number): of one hold, or of all; give those that there were."""
     rows = tx.query("SELECT note FROM notes WHERE run = ? AND kind = ?", (run, HOLD))
     gone = [note for (note,) in rows if number in (None, note)]
     for note in gone:
         NOTES.delete(tx, "note = ?", (note,))
-    return len(gone)
+    return gone
 
 
 class Lookout:

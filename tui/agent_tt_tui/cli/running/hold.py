@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import UsageError
+from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.shapes.records import question_shape
 from agent_tt_tui.cli.marks import writable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs
@@ -89,7 +90,8 @@ class _Holder:
         except (KeyboardInterrupt, click.Abort):
             why = "let go"
         finally:
-            self._store.let_go(self._run.id, self._hold.id)
+            with suppress(AgentTTError):  # the run may be gone, and its holds with it
+                self._store.let_go(self._run.id, self._hold.id)
         self._say(why, f"{self._run.name} {'is over' if why == 'over' else 'is let go'}")
 
     def _watch(self, *, once: bool) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import AgentTTError
 from agent_tt.protocols import Store
 from agent_tt_tui.feature import Feature
-from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Holding(Feature):
         return None
 
     def action_hold(self) -> None:
-        """Hold the run, or let go of it where it is held from here."""
+        """Hold the run, or let go of it, whoever holds it."""
         run = next(iter(self._shown_runs()), None)
         store = self._source()
         if run is None or not isinstance(store, Store):
@@ -60,14 +59,13 @@ class Holding(Feature):
         self._screen.run_worker(partial(self._hold, store, run), group="hold", thread=True, exit_on_error=False)
 
     def _hold(self, store: Store, run: Run) -> None:
-        holds = forks_of(self._screen).holds
-        held = holds.pop(run.id, None)
         name = clean(run.name)
         try:
-            if held is not None and store.let_go(run.id, held):
+            if store.holds(run.id):
+                store.let_go(run.id)
                 said = f"{name} is let go: what waits goes out as it is"
             else:
-                holds[run.id] = store.hold_run(run.id, by="app").id
+                store.hold_run(run.id, by="app")
                 said = f"{name} waits before its next call: Y decides about it, Z lets it go"
         except AgentTTError as error:
             said = error.message
