@@ -44,6 +44,9 @@ _LARGEST_SHOWN: Final = 2_000_000
 _LOOKED_AT: Final = 200
 """Steps in which an earlier call of the same function is looked for."""
 
+_PATIENCE_S: Final = 1.0
+"""How long a change of the state waits for what another thread does with its last answer."""
+
 _CHANGES: Final = itertools.count()
 """Counts the changes of states in this process, so that their order is known."""
 
@@ -94,7 +97,7 @@ class HeldCall(About):
         if reply is None:
             return None
         if decision.state:  # behind what another thread does with its last answer, as an answer is
-            with self.recording.journal.handover.answering():
+            with self.recording.journal.handover.answering(_PATIENCE_S):
                 if not self._change_state(decision):
                     return None
         return replace(reply, facts={**reply.facts, **self._facts()})
