@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test quick bench peers frameworks flips mutants pictures samples
+.PHONY: check lint types layers test quick bench peers frameworks node flips mutants pictures samples
 
 check: lint types layers test
 
@@ -42,6 +42,10 @@ peers:
 # Agents of frameworks that the tests do not install, which are installed for it: some minutes for each.
 frameworks:
 	nice python -m tests.benchmarks.frameworks
+
+# A Node agent on OpenAI's SDK, which is installed for it, recorded through the proxy.
+node:
+	nice python -m tests.benchmarks.node_agent
 
 # 2,000 single flipped bits, each verified and replayed: some minutes.
 flips:

@@ -107,8 +107,8 @@ _HOMES = {
     "tool": "agent_tt.recording.tools",
 }
 
-_COMPANIONS = {"record": "agent_tt.seams.install"}
-"""What comes with a name: recordings catch HTTP libraries too."""
+_COMPANIONS = {"record": ("agent_tt.seams.install", "agent_tt.holding.offered")}
+"""What comes with a name: recordings catch HTTP libraries too, and an agent may be held."""
 
 __getattr__ = lazily(__name__, _HOMES, _COMPANIONS)
 

@@ -1,7 +1,8 @@
-"""Calls that a fork asks about before they go out, and what somebody decides.
+"""Calls that are asked about before they go out, and what somebody decides.
 
-A call whose policy is `ask` waits. Somebody says one of: make it as it is, make it with other arguments, give this
-answer in its place, raise this error in its place, refuse it. The decision is checked here, before it is written down.
+A call of a fork whose policy is `ask` waits, and so does a call of an agent that somebody holds. Somebody says one of:
+make it as it is, make it with other arguments, give this answer in its place, raise this error in its place, refuse it.
+While an agent is held its state can be changed, too. The decision is checked here, before it is written down.
 
 ```python
 def decide(question):
@@ -29,10 +30,10 @@ from agent_tt.model.facts import DecisionFacts
 from agent_tt.redaction.marks import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallKind, Effect, ErrorInfo
+    from agent_tt.model import CallKind, Edit, Effect, ErrorInfo
 
 __all__ = ["CallQuestion", "Decision", "DecisionWord", "NewQuestion"]
 
@@ -52,6 +53,7 @@ class Decision:
         value: of `give`, the wire value that the agent gets.
         error: of `raise`, what is raised.
         why: in words, for the agent and for the ledger.
+        state: what is changed of the state before the agent goes on, in that order; only of one that is held.
         by: where it was decided: `terminal`, `command`, `app`, `program`; `nobody` where nobody could be asked.
     """
 
@@ -61,6 +63,7 @@ class Decision:
     error: ErrorInfo | None = None
     why: str = ""
     by: str = ""
+    state: tuple[Edit, ...] = ()
 
     def said_by(self, who: str) -> Decision:
         """Give the same decision, with where it was made."""
@@ -85,11 +88,17 @@ class NewQuestion:
         editable: names of the arguments that may be changed before it goes out.
         can_give: whether a value or an error can be given in place of its answer.
         trouble: why the answer before could not be used; "" for the first question about a call.
+        hold: the hold because of which it waits; None where its fork's policy says so.
+        state: the state that its step works on, without secrets; only where it can be edited.
+        can_edit_state: whether the state can be changed before the agent goes on.
     """
 
     editable: tuple[str, ...] = ()
     can_give: bool = True
     trouble: str = ""
+    hold: int | None = None
+    state: Wire = None
+    can_edit_state: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,10 @@ class CallQuestion:
         asked_us: when it was asked.
         trouble: why the decision before could not be used; "" for the first question about a call.
         process: id of the process that waits.
+        lane: id of the lane that waits.
+        hold: the hold because of which it waits; None where its fork's policy says so.
+        state: the state that its step works on, without secrets, where that can be edited.
+        can_edit_state: whether the state can be changed before the agent goes on.
     """
 
     id: int
@@ -121,6 +134,10 @@ class CallQuestion:
     asked_us: int = 0
     trouble: str = ""
     process: int = 0
+    lane: str = ""
+    hold: int | None = None
+    state: Wire = None
+    can_edit_state: bool = False
 
     def run(self, args: Mapping[str, object] | None = None, /, **more: object) -> Decision:
         """Make the call: as it is, or with other arguments (Python values by name; those not named stay).
@@ -196,6 +213,26 @@ class CallQuestion:
     def refuse(self, why: str = "") -> Decision:
         """Do not make the call: the agent sees `ToolDenied`, as where the policy denies it."""
         return Decision("refuse", why=why)
+
+    def with_state(self, decision: Decision, edits: Sequence[Edit]) -> Decision:
+        """The same decision, with changes of the state before the agent goes on.
+
+        Args:
+            decision: what becomes of the call.
+            edits: changes of `state`, in order.
+
+        Raises:
+            UsageError: the state cannot be changed, or holds a secret then, which the store would not hand on.
+        """
+        if edits and not self.can_edit_state:
+            why = "there is no state" if self.hold is not None else "its agent is not held"
+            raise UsageError(
+                f"the state cannot be changed before {self.name}: {why}",
+                hint="change the arguments, or give a result",
+            )
+        for edit in edits:
+            _check_sendable(edit.value, edit.old, edit.path or "the state")
+        return replace(decision, state=tuple(edits))
 
     def _check_can_give(self) -> None:
         if not self.can_give:

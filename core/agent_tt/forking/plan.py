@@ -348,7 +348,7 @@ def _not_held(run: Run) -> tuple[str, ...]:
     names = run.facts.unseen_libraries
     if not names:
         return ()
-    return (f"no rule holds what {', '.join(names)} does: libraries in C that reach the world by themselves",)
+    return (f"no rule holds what {', '.join(names)} does: it reaches the world by itself, past Python",)
 
 
 def _by_executor(by: WayBackIn | None, calls: Sequence[Edit]) -> WayBackIn:

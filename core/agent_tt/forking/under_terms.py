@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.forking.policy.stand_ins import ParentStandIns
-from agent_tt.forking.policy.standing_still import standing_still
 from agent_tt.forking.terms import terms_of
 from agent_tt.intercepting.approvals import Approvals
 from agent_tt.intercepting.limit_enforcement import LimitEnforcement
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.intercepting.recorded_responses import MockResponses, RecordedResponses
 from agent_tt.intercepting.run_handoff import RunHandoff
+from agent_tt.intercepting.standing_still import standing_still
 from agent_tt.recording.links import Link
 from agent_tt.recording.session import SESSION
 
@@ -91,7 +91,7 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
     with ExitStack() as stack:
         if approvals is not None and any("ask" in str(rule) for rule in run.policy.values()):
-            stack.enter_context(standing_still(approvals))
+            stack.enter_context(standing_still(approvals.asking))
         if first is not None:
             links.append(RecordedResponses(first))
         if terms.is_mock:

@@ -10,8 +10,9 @@ session of the process (`agent_tt.recording.session`) holds the chain. The recor
 | `recorded_responses` | answers from a recording, or made up |
 | `policy`, `rules` | which calls are made, answered, asked about and refused; how people write that |
 | `policy_enforcement` | carrying that out |
-| `approvals` | asking a person about a call, through the store |
-| `held_time` | how long calls have waited for a person, and clocks that stand still meanwhile |
+| `approvals`, `asking` | asking a person about a call, through the store |
+| `held_time` | how long calls have waited for a person |
+| `standing_still` | the agent's deadlines stand still meanwhile |
 | `inherited` | the chain of a Python process that a forked agent starts |
 
 Other links stand where what they work with is: edits (`agent_tt.reentering.amended`), the moved clock

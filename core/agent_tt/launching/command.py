@@ -87,6 +87,7 @@ def record_command(
     checkpoints: str = "all",
     on_store_error: OnStoreError = "continue",
     hash_seed: str | None = None,
+    attach: bool = False,
 ) -> Recorded:
     """Run a command to its end and record what its Python processes do.
 
@@ -101,6 +102,7 @@ def record_command(
         checkpoints: which steps get a checkpoint; see `agent_tt.recording.steps.checkpointing`.
         on_store_error: whether the command runs, and goes on, where the store cannot be written; see `agent_tt.record`.
         hash_seed: PYTHONHASHSEED, where there is none; None for any.
+        attach: whether its agent waits before its next call when somebody holds it; see `agent_tt.record`.
 
     Raises:
         UsageError: the command cannot be recorded, `checkpoints` is not a rule, or a path in `calls` leads to
@@ -124,6 +126,7 @@ def record_command(
             checkpoints=checkpoints,
             on_store_error=on_store_error,
             hash_seed=hash_seed,
+            attach=attach,
         )
         code, process = _run([program, *command[1:]], command[0], environment)
         return _recorded(code, process, report, store, command, calls or {})
@@ -172,6 +175,7 @@ def _environment(
     checkpoints: str,
     on_store_error: OnStoreError,
     hash_seed: str | None,
+    attach: bool,
 ) -> dict[str, str]:
     environment = dict(os.environ)
     seed = None
@@ -191,6 +195,7 @@ def _environment(
         fixed_seed=seed,
         checkpoints=checkpoints,
         on_store_error=on_store_error,
+        attach=attach,
     )
     environment[SETTINGS_VARIABLE] = settings.to_text()
     return environment

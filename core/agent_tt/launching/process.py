@@ -77,6 +77,7 @@ class LaunchedRecording(Recording):
             rules=rules,
             on_store_error=settings.on_store_error,
             lanes=None if join is None else Lanes(join.lane),
+            attach=settings.attach,
         )
         self._settings = settings
         self._report = report
@@ -183,6 +184,8 @@ def begin() -> None:
     except AgentTTError as error:
         _refuse(report, error)
     import_module("agent_tt.seams.install")  # from here on the seams come and go with the recorder's hooks
+    if settings.attach:
+        import_module("agent_tt.holding.offered")
     recording = LaunchedRecording(_new_run(settings, command), settings, report, join)
     recording.begin(is_wanted=is_direct)
     patches = contextlib.ExitStack()

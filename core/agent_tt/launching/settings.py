@@ -53,6 +53,7 @@ class Settings:
         durability: as for `agent_tt.record`.
         checkpoints: which steps get a checkpoint, likewise.
         on_store_error: whether the program goes on where the store fails, likewise.
+        attach: whether it waits where somebody holds it, likewise.
     """
 
     session: str
@@ -65,6 +66,7 @@ class Settings:
     durability: Literal["full", "normal"] = "full"
     checkpoints: str = "all"
     on_store_error: Literal["continue", "stop"] = "continue"
+    attach: bool = False
 
     def to_text(self) -> str:
         """As the environment carries them."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Output, Problem, Replay, Step, Sweep
+    from agent_tt.model import Call, Delivery, Hold, Output, Problem, Replay, Step, Sweep
     from agent_tt.model.statistics import Chosen
     from agent_tt.protocols import Capabilities, Cursor, Needed
     from agent_tt.questions import CallQuestion
@@ -193,6 +193,10 @@ class Reading(RunSource):
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """List the calls that wait for somebody's decision."""
         return self.reader.questions(run_id)
+
+    def holds(self, run_id: str | None = None) -> list[Hold]:
+        """List the holds that stand."""
+        return self.reader.holds(run_id)
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """What is wrong with the file."""

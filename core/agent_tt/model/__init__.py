@@ -4,12 +4,14 @@
 |---|---|
 | `kinds` | the words that facts are one of (`RunStatus`, `CallKind`, ...), and which kinds of calls act |
 | `facts` | what the JSON objects say of runs, steps and calls beside the columns: the keys and their types |
-| `runs` | a run, the code and the model behind it, the edits of a fork |
+| `runs` | a run, the code and the model behind it |
+| `edits` | what a person changes: for a fork, or while an agent is held |
 | `steps` | its steps, their calls, what reached the agent in pieces |
 | `output` | what a run printed |
 | `usage` | tokens and dollars |
 | `space` | what fills a file |
 | `owners` | which process records a run |
+| `holds` | that a running agent waits before its next calls |
 | `sweeps` | what was varied over a fork |
 | `replays` | what is kept of a replay |
 | `statistics` | what can be counted over the runs of a file |
@@ -35,6 +37,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt._lazy import lazily
+from agent_tt.model.edits import Edit
+from agent_tt.model.holds import Hold
 from agent_tt.model.imported import Imported
 from agent_tt.model.kinds import (
     ACTING,
@@ -56,7 +60,7 @@ from agent_tt.model.marks import Deletion, Label, Note, Problem
 from agent_tt.model.output import Output
 from agent_tt.model.owners import Owner
 from agent_tt.model.replays import Replay, ReplayMode, ReplayVerdict
-from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
+from agent_tt.model.runs import AgentCode, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import HELD_BACK, Call, Delivery, Judged, Step
 from agent_tt.model.sweeps import Sweep
 from agent_tt.model.usage import NO_USAGE, Usage
@@ -83,6 +87,7 @@ __all__ = [
     "EditTarget",
     "Effect",
     "ErrorInfo",
+    "Hold",
     "Imported",
     "Judged",
     "Label",

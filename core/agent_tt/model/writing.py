@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.model.edits import Edit
     from agent_tt.model.kinds import CallKind, CallStatus, Effect, StepStatus, StreamEnd, WayBackIn
-    from agent_tt.model.runs import Edit, ErrorInfo, ModelConfig
+    from agent_tt.model.runs import ErrorInfo, ModelConfig
 
 __all__ = ["CallEnd", "NewCall", "NewFork", "NewRun", "NewStep", "StepEnd"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Replay, Run, Step, Sweep
+    from agent_tt.model import Call, Delivery, Hold, Label, Note, Output, Problem, Replay, Run, Step, Sweep
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
 
@@ -364,6 +364,10 @@ class RunSource(ABC):
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # of what overrides it
         """List the calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        return []
+
+    def holds(self, run_id: str | None = None) -> list[Hold]:  # noqa: ARG002  # of what overrides it
+        """List the holds that stand, the oldest first: of one run, or of all."""
         return []
 
     def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:  # noqa: ARG002  # of what overrides it

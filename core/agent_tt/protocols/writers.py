@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 from agent_tt.errors import StoreUnreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Hold, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.model.once import Holder
     from agent_tt.protocols.writing import OpenQuestion, RunWriter
     from agent_tt.questions import NewQuestion
@@ -68,6 +68,14 @@ class ForwardingWriter(ABC):
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """See `RunWriter`."""
         return self._forward(lambda writer: writer.ask(step, call, new))
+
+    def holds(self) -> Sequence[Hold]:
+        """See `RunWriter`."""
+        return self._forward(lambda writer: writer.holds())
+
+    def last_answer(self) -> int:
+        """See `RunWriter`."""
+        return self._forward(lambda writer: writer.last_answer())
 
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """See `RunWriter`."""
@@ -137,6 +145,14 @@ class NumberingWriter:
             StoreUnreadable: always.
         """
         raise StoreUnreadable("a question cannot be asked while nothing can be recorded")
+
+    def holds(self) -> Sequence[Hold]:
+        """None: nobody could find what is held."""
+        return ()
+
+    def last_answer(self) -> int:
+        """The number of the last answer."""
+        return self._numbers.delivery
 
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> NoReturn:  # noqa: ARG002
         """Refuse: only the store knows who has a key.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Deletion,
         DeliveryKind,
         ErrorInfo,
+        Hold,
         Judged,
         NewCall,
         NewFork,
@@ -115,6 +116,37 @@ class Store(MarkedRuns):
     @abstractmethod
     def stop_questions(self, run_id: str) -> None:
         """Let every call of a run that waits know that the run is stopped: nobody decides any more."""
+
+    def hold_run(self, run_id: str, *, when: str = "", by: str = "program") -> Hold:  # noqa: ARG002  see below
+        """Let the agent of a run wait before its next calls, as long as this process and this open store are there.
+
+        It waits only where it was recorded with `attach`; each call that waits is a question.
+
+        Args:
+            run_id: the run.
+            when: an expression; only calls wait where it holds. "" for all.
+            by: where it is held from: `command`, `app` or `program`.
+
+        Raises:
+            RunNotFound: no such run.
+            UsageError: the run is over, or a run of this store cannot be held.
+        """
+        raise UsageError("a run of this store cannot be held", hint="it is a store that keeps no holds")
+
+    def let_go(self, run_id: str, hold: int | None = None) -> int:  # noqa: ARG002  see above
+        """Let an agent go on: what waits because of a hold goes out as it is.
+
+        Args:
+            run_id: the run.
+            hold: the hold that ends; None for all of the run, whoever holds it.
+
+        Returns:
+            How many ended.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        return 0
 
     @abstractmethod
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
@@ -297,6 +329,12 @@ class RunWriter(Protocol):
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """Commit that a call, whose intent is committed, waits for somebody's decision."""
 
+    def holds(self) -> Sequence[Hold]:
+        """List the holds of the run that stand; asked before each call, so it takes next to nothing where none does."""
+
+    def last_answer(self) -> int:
+        """The number of the last answer, or piece of one, that was committed."""
+
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """Let a call whose intent is committed have a key, over all runs of the store, unless another one has it.
 
@@ -319,6 +357,20 @@ class RunWriter(Protocol):
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """End the run: flush indexes, write status and end time, let go of the file."""
+
+
+def check_running(run_id: str, status: str) -> None:
+    """Refuse to hold a run that is over.
+
+    Args:
+        run_id: the run.
+        status: its status as it is shown.
+
+    Raises:
+        UsageError: it is over.
+    """
+    if status != "running":
+        raise UsageError(f"run {run_id} cannot be held: it is {status}", hint="only a running agent can wait")
 
 
 class _NoState:

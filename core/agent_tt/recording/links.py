@@ -54,7 +54,9 @@ class Place(IntEnum):
     """What nothing has answered goes out, if its rule lets it."""
     APPROVALS = 8
     """A person is asked last: only about what nobody else has decided."""
-    GUARD = 9
+    HOLDS = 9
+    """Who holds the agent is asked about what would go out now, unless a person was asked about it already."""
+    GUARD = 10
     """What no call knows of is seen where the interpreter reaches for the world."""
 
 
@@ -262,7 +264,7 @@ class Chain:
         serves: whether one of them answers from a recording.
         rules: whether one of them may hold any call back.
         watches: whether calls are looked at although nothing records them.
-        decides: whether one of them does more than look on: the run is somebody's fork or replay.
+        decides: whether one of them does more than look on or wait: the run is somebody's fork or replay.
     """
 
     def __init__(self, links: Iterable[Link] = ()) -> None:
@@ -270,7 +272,7 @@ class Chain:
         self.serves = any(link.serves for link in ordered)
         self.rules = any(link.rules for link in ordered)
         self.watches = self.serves or self.rules
-        self.decides = any(link.place is not Place.WATCH for link in ordered)
+        self.decides = any(link.place not in (Place.WATCH, Place.HOLDS) for link in ordered)
         self.open_run = _having(ordered[::-1], Link.open_run)
         self.run_begun = _having(ordered, Link.run_begun)
         self.run_ends = _having(ordered[::-1], Link.run_ends)

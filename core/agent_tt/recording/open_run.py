@@ -43,10 +43,14 @@ class OpenStep(TrackedStep, Protocol):
     """A step that has begun, as links, calls and the scope know it.
 
     Attributes:
+        name: what the agent calls it.
+        agent: which agent takes it, in runs of several.
         decision: what the agent decided, in its own words.
         extra: further facts of it.
     """
 
+    name: str
+    agent: str | None
     decision: str | None
     extra: dict[str, Wire]
 
@@ -98,6 +102,10 @@ class OpenCall(Protocol):
     @property
     def spec(self) -> CallSpec:
         """What is called."""
+
+    @property
+    def step(self) -> OpenStep:
+        """Its step."""
 
     @property
     def step_number(self) -> int:
@@ -163,6 +171,7 @@ class OpenRun:
         jobs_came: the lanes of jobs of process pools that gave something, in the order in which it came back.
         effects: what the settings say that tools do, by their names and by patterns.
         model_steps: what makes its steps, None where the agent names them.
+        is_attached: whether its agent waits where somebody holds it; see `agent_tt.holding`.
         file: the file that it is written to; None before it begins, and of a replay, which is written nowhere.
         is_ending: whether its run is being ended: steps that end now are followed by none.
         inside: step and number of the call that started this process, where that is another process's; see
@@ -179,6 +188,7 @@ class OpenRun:
         self._open_steps: list[OpenStep] = []
         self.tracks = Tracks(state)
         self.is_ending = False
+        self.is_attached = False
         self.inside: Mapping[str, Wire] | None = None
         self.children_know: str | None = None
         self.checkpoints = Checkpoints(rules)
@@ -236,6 +246,10 @@ class OpenRun:
         """The step of another process that the steps of this one are nested in."""
         step = None if self.inside is None else self.inside.get("step")
         return step if isinstance(step, int) else None
+
+    def keep_no_output(self) -> None:
+        """Do not keep what is printed: it is not what the agent says."""
+        self._printed.drop()
 
     def check_open(self, what: str) -> None:
         """Refuse `what` before the run has begun and after it has ended.

@@ -56,6 +56,7 @@ def record(
     redact: str | Mapping[str, object] | None = None,
     keep: str | None = None,
     sampling: Mapping[str, object] | None = None,
+    attach: bool = False,
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -102,6 +103,7 @@ def record(
         keep: when the run may be pruned: an age as `30d`, a class of runs (`flagged`), or `never`; else by its class.
         sampling: what holds in place of the project's settings for which runs are kept when they are over: a mapping
             of `successes` and `slow`.
+        attach: whether the agent waits before its next call when somebody holds it (`agent-tt hold`, `Z` in the app).
 
     Raises:
         UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is not a rule,
@@ -158,6 +160,7 @@ def record(
         on_store_error=on_store_error,
         sampling=sampling_of({**load().sampling, **(sampling or {})}),
         retention=load().retention,
+        attach=attach,
     )
 
 

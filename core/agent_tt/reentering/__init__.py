@@ -10,7 +10,6 @@ to what it sends; and each lane goes on for real when its recorded part is used 
 | `amendment` | what a fork changes, as data |
 | `amendments` | the edits of a fork, and of the forks that it came from, and while what they are applied |
 | `amended` | how they are applied |
-| `in_place` | edits of an agent's own objects |
 | `conversations` | edits of messages of an agent that names no steps: in its own list, else in its requests |
 | `requests` | system prompt, model and parameters of every later request |
 | `past` | what is answered from the recording: up to which call in which lane |

@@ -11,18 +11,13 @@ import threading
 from copy import copy
 from typing import TYPE_CHECKING
 
-from agent_tt.codec.encode import encode
-from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.history.changes.census import references_to
-from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.reading import asked, provider_of, recognise
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.steps.snapshot import gives_state
+from agent_tt.recording.steps.in_place import CannotChange, change_state
 from agent_tt.reentering.conversations import ConversationEdit
-from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
 from agent_tt.reentering.requests import changed_arguments, changed_request
 
 if TYPE_CHECKING:
@@ -140,7 +135,7 @@ class EditApplier(Link):
                     continue
                 self._waiting.discard((index, at))
             try:
-                _change_state(state, edits, is_shared=is_shared)
+                change_state(state, edits, is_shared=is_shared)
             except (CannotChange, AgentTTError) as error:
                 raise self._refused(f"the edit of the state after step {at} does not apply: {error}", at) from None
             if self._served is not None:
@@ -288,37 +283,6 @@ class EditApplier(Link):
             self._say(f"the edit of the state after step {at} was not applied: the agent did not come to it")
         for edit in self._conversations.values():
             self._say(*filter(None, [edit.finish()]))
-
-
-def _change_state(state: object, edits: Sequence[Edit], *, is_shared: bool) -> None:
-    """Change a live state object in place, and make sure that this reaches the agent."""
-    if gives_state(state):
-        _change_object(state, edits)
-        return
-    for edit in edits:
-        if not is_shared and not is_held_inside(state, parse_path(edit.path)):
-            raise CannotChange(
-                f"nothing of the agent's holds {edit.path or 'it'}, because each step is given a state made for it;"
-                " edit a result or an answer instead"
-            )
-        if change_in_place(state, [edit]) is not state:
-            raise CannotChange(f"it is a {type(state).__name__}, which cannot be changed in place")
-
-
-def _change_object(state: object, edits: Sequence[Edit]) -> None:
-    """Change an object that says itself what its state is: by `load_state` where it has one, else what it holds."""
-    owner = type(state)
-    wanted = apply_edits(encode(state.get_state()), edits)  # type: ignore[attr-defined]
-    load = getattr(owner, "load_state", None)
-    if callable(load) and getattr(load, "__self__", None) is not owner:
-        from agent_tt.codec.decode import decode
-        from agent_tt.codec.loaded_classes import LOADED
-
-        load(state, decode(wanted, LOADED))
-    else:
-        change_in_place(state, edits)
-    if digest(encode(state.get_state())) != digest(wanted):  # type: ignore[attr-defined]
-        raise CannotChange(f"{owner.__name__}.get_state() gives something else afterwards")
 
 
 def _text_of(body: Mapping[str, Json]) -> bytes:

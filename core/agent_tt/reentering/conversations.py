@@ -18,7 +18,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.providers.reading import asked_ids, results_only
 from agent_tt.recording.calls.site import is_agent_file, shown_path
-from agent_tt.reentering.in_place import CannotChange, change_in_place
+from agent_tt.recording.steps.in_place import CannotChange, change_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

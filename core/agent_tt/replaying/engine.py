@@ -393,7 +393,7 @@ class Replay:
         """Whether this code may reach for the world past all that is recorded. Called inside audit hooks."""
         return False
 
-    def relaxed(self, number: int = 0) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
+    def relaxed(self, number: float = 0) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
         """Note that something was given out before its turn."""
         self.notes.add("order relaxed", "an answer was given out before others that had come before it")
 

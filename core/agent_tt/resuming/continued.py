@@ -71,6 +71,10 @@ class ContinuedWriter(ForwardingWriter):
         """Commit that a call waits for somebody's decision."""
         return self._writer.ask(self._row_of(step), call - self._shift(step), new)
 
+    def last_answer(self) -> int:
+        """The number of the last answer."""
+        return self._writer.last_answer()
+
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """Let a call have a key."""
         place = self._row_of(step), call - self._shift(step)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tt.shapes.effects import effects_shape, unrecorded_tools
 from agent_tt.shapes.records import (
     asked_shape,
+    held_runs,
     hit_shape,
     input_shape,
     labels_shape,
@@ -50,7 +51,7 @@ def run_answer(source: RunSource, run: Run) -> Shape:
 
     hoped = hoped_of(source, run)
     return {
-        "run": run_shape(run),
+        "run": run_shape(run) | {"held": run.id in held_runs(source, [run])},
         "steps": [step_shape(step, calls_of(source, run, step)) for step in source.steps(run.id)],
         "notes": notes_shape(source.notes(run.id)),
         "labels": labels_shape(source.labels(run.id)),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.steps.asked_tools import AskedTool
     from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Replay, Run, Step
+    from agent_tt.protocols import RunSource
     from agent_tt.querying.search.hits import Hit
     from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
@@ -57,8 +58,15 @@ def run_shape(run: Run) -> Shape:
     }
 
 
+def held_runs(source: RunSource, runs: Iterable[Run]) -> frozenset[str]:
+    """Ids of those runs of which a call waits because somebody holds their agent."""
+    if all(run.status != "running" for run in runs):
+        return frozenset()
+    return frozenset(question.run_id for question in source.questions() if question.hold is not None)
+
+
 def question_shape(question: CallQuestion, name: str) -> Shape:
-    """`{question, run, name, step, call, kind, tool, effect, args, editable, can_give, asked, trouble}`."""
+    """`{question, run, name, step, call, kind, tool, effect, args, editable, can_give, asked, trouble, lane, …}`."""
     return {
         "question": question.id,
         "run": question.run_id,
@@ -73,6 +81,10 @@ def question_shape(question: CallQuestion, name: str) -> Shape:
         "can_give": question.can_give,
         "asked": time_text(question.asked_us),
         "trouble": question.trouble or None,
+        "lane": question.lane,
+        "hold": question.hold,
+        "state": question.state,
+        "can_edit_state": question.can_edit_state,
     }
 
 

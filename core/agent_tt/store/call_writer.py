@@ -237,6 +237,10 @@ class CallWriter:
         numbers.answer += 1
         return numbers.answer
 
+    def last_answer(self) -> int:
+        """The number of the last answer, or piece of one, that was committed."""
+        return max(deliveries.last_before(self._database, self._run), deliveries.last_number(self._database, self._run))
+
     def _facts(self, tx: Transaction, step: int, call: int) -> dict[str, Wire]:
         """What was said of a call when it began."""
         open_step = self._open.get(step)

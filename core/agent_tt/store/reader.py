@@ -14,7 +14,7 @@ from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
-from agent_tt.store.rows import columns, deliveries, ids, outputs, replays, sweeps
+from agent_tt.store.rows import columns, deliveries, holds, ids, outputs, replays, sweeps
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage
 from agent_tt.store.rows.run_rows import RunRows
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Replay, Run, Step, Sweep
+    from agent_tt.model import Call, Delivery, Hold, Label, Note, Output, Replay, Run, Step, Sweep
     from agent_tt.model.facts import RunFacts
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
@@ -374,6 +374,10 @@ class StoreReader(RunSource):
 
         run = None if run_id is None else self.lineage.number(run_id)
         return open_questions(self.database, self._calls.value, run)
+
+    def holds(self, run_id: str | None = None) -> list[Hold]:
+        """List the holds that stand, the oldest first: of one run, or of all."""
+        return holds.standing(self.database, None if run_id is None else self.lineage.number(run_id))
 
     def sweeps(self) -> list[Sweep]:
         """List all sweeps, newest first; those that are damaged are left out."""

@@ -17,7 +17,7 @@ from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
 from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us
-from agent_tt.store.rows import columns, ids, outputs, sweeps
+from agent_tt.store.rows import columns, holds, ids, outputs, sweeps
 from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.tables.definitions import RUNS
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
         ErrorInfo,
+        Hold,
         NewFork,
         NewRun,
         Output,
@@ -94,6 +95,7 @@ class SqliteStore(StoreKeeper):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._heart = Heart(database, _beat)
+        self._holding = Heart(database, _beat_of_holds)
 
     def begin_run(
         self, new: NewRun, state: Wire | object, *, run_id: str | None = None, beats: bool = True
@@ -341,6 +343,21 @@ class SqliteStore(StoreKeeper):
         with self.database.transaction() as tx:
             questions.stop_questions(tx, keeping.row_number(tx, run_id))
 
+    def hold_run(self, run_id: str, *, when: str = "", by: str = "program") -> Hold:
+        """Let the agent of a run wait before its next calls, as long as this process and this open store are there."""
+        with self.database.transaction() as tx:
+            hold = holds.hold(tx, keeping.row_number(tx, run_id), run_id, when, by)
+        self._holding.add(hold.id)
+        return hold
+
+    def let_go(self, run_id: str, hold: int | None = None) -> int:
+        """Let an agent go on, of one hold or of all; give how many ended."""
+        with self.database.transaction() as tx:
+            ended = holds.let_go(tx, keeping.row_number(tx, run_id), hold)
+        for number in ended:
+            self._holding.remove(number)
+        return len(ended)
+
     def as_one(self) -> AbstractContextManager[object]:
         """Make one transaction of all that this thread writes inside."""
         return self.database.as_one()
@@ -366,6 +383,12 @@ def _facts(new: NewRun) -> dict[str, Wire]:
 def _text(words: str | None) -> str | None:
     """A text that is agent-tt's own: a path in it may hold bytes that are not UTF-8."""
     return None if words is None else columns.sound(words)
+
+
+def _beat_of_holds(database: Database, numbers: Sequence[int]) -> None:
+    """Write down that the process of these holds is still there."""
+    with database.transaction(durable=False) as tx:
+        holds.beat(tx, numbers)
 
 
 def _beat(database: Database, runs: Sequence[int]) -> None:

@@ -19,19 +19,19 @@ from agent_tt.store.file.sqlite_errors import Conflict
 from agent_tt.store.liveness import Clock
 from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
-from agent_tt.store.rows import columns, questions
+from agent_tt.store.rows import columns, holds, questions
 from agent_tt.store.rows.usage import usage_of_steps, usage_to_wire
 from agent_tt.store.tables.definitions import RUNS, STEPS
 from agent_tt.store.unnoticed import say_unnoticed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.change_detector import Admit
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Hold, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.model.once import Holder
     from agent_tt.questions import NewQuestion
     from agent_tt.store.file.connection import Database
@@ -82,6 +82,7 @@ class SqliteRunWriter:
         self._numbers = NextNumbers()
         self._calls = CallWriter(database, log.blobs, run, run_id, self._open, self._clock, self._numbers)
         self._first_step = first_step
+        self._lookout = holds.Lookout(database, run)
 
     @property
     def run_id(self) -> str:
@@ -328,6 +329,14 @@ class SqliteRunWriter:
     def ask(self, step: int, call: int, new: NewQuestion) -> AskedQuestion:
         """Commit that a call waits for somebody's decision."""
         return questions.ask(self._database, self._run, step, call, new)
+
+    def holds(self) -> Sequence[Hold]:
+        """List the holds of the run that stand."""
+        return self._lookout.holds()
+
+    def last_answer(self) -> int:
+        """The number of the last answer, or piece of one, that was committed."""
+        return self._calls.last_answer()
 
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """Let a call have a key, unless another one has it: see `RunWriter`."""

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.patience import PATIENCE_SECONDS
 
-from agent_tt.forking.policy.standing_still import standing_still
-from agent_tt.intercepting.approvals import Approvals
+from agent_tt.intercepting.asking import Asking
 from agent_tt.intercepting.held_time import HeldTime
+from agent_tt.intercepting.standing_still import standing_still
 
 
 @pytest.mark.parametrize("clock", [time.monotonic, time.perf_counter, lambda: time.monotonic()])
@@ -47,7 +47,7 @@ def test_our_own_clock_never_goes_back(events: list[str]) -> None:
 
 def test_who_does_not_want_to_wait_does_not_wait_while_another_call_does() -> None:
     """A pool asks with a time-out of 0 whether one of its threads is free; that once waited for the person."""
-    approvals = Approvals()
+    asking = Asking()
     semaphore, empty = threading.Semaphore(0), queue.Queue[int]()
     done = threading.Event()
 
@@ -58,8 +58,8 @@ def test_who_does_not_want_to_wait_does_not_wait_while_another_call_does() -> No
             empty.get(timeout=0)
         done.set()
 
-    with standing_still(approvals), ThreadPoolExecutor(1) as pool:
-        with approvals.held.counted():
+    with standing_still(asking), ThreadPoolExecutor(1) as pool:
+        with asking.held.counted():
             asking = pool.submit(ask_often)
             assert _came(done)
         asking.result()

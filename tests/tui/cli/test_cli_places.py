@@ -81,6 +81,7 @@ WHOLE_RUNS = {
     "resume": ("resume", RUN),
     "stop": ("stop", RUN),
     "answer": ("answer", RUN),
+    "hold": ("hold", RUN, "--let-go"),
     "settle": ("settle", RUN, "order-7", "--did-not-happen"),
     "compare": ("compare", RUN, OTHER),
     "otel": ("otel", RUN, "--endpoint", "http://127.0.0.1:9"),

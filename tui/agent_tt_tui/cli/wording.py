@@ -44,9 +44,11 @@ def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
     return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
 
 
-def ended_cell(run: Run, terminal: Terminal) -> Cell:
-    """`✓ succeeded`, or where a thread stands that was interrupted: `– interrupted before pay`."""
+def ended_cell(run: Run, terminal: Terminal, *, is_held: bool = False) -> Cell:
+    """`✓ succeeded`, or where a thread stands that was interrupted: `– interrupted before pay`; or that it is held."""
     cell = status_cell(run.status, terminal.glyphs)
+    if is_held and run.status == "running":
+        return Cell(f"{terminal.glyphs.person} held", "yours")
     if run.standing is None:
         return cell
     return Cell(f"{cell.text} {terminal.short(run.standing, _STANDING_COLUMNS)}", cell.role)
@@ -91,9 +93,9 @@ def no_runs(terminal: Terminal, place: Path, *, hidden: bool) -> str:
     return f"No runs in {terminal.safe(str(place))} yet: try `agent-tt open refund-loop`."
 
 
-def run_line(terminal: Terminal, run: Run) -> None:
+def run_line(terminal: Terminal, run: Run, *, is_held: bool = False) -> None:
     """Write the line that stands above everything about a run: name, status, cause, facts."""
-    name, status = terminal.short(run.name, terminal.columns // 2), ended_cell(run, terminal)
+    name, status = terminal.short(run.name, terminal.columns // 2), ended_cell(run, terminal, is_held=is_held)
     run_id = None if run.id == run.name else run.id
     rest = terminal.safe(facts([counted(run.steps, "step"), run.agent, run_id], terminal.glyphs.dot))
     left = terminal.columns - width(name) - width(status.text) - 4

@@ -16,6 +16,7 @@ from agent_tt_tui.keymaps.shared import (
     FOLDING,
     HELP,
     HELP_WHILE_TYPING,
+    HOLD,
     LIVE,
     MOVES,
     PALETTE,
@@ -235,7 +236,9 @@ ASK_AND_ACT = Group(
     ),
 )
 
-DEBUGGER = Context("Debugger", (EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, LIVE))
+_LIVE = Group(LIVE.title, (*LIVE.commands, HOLD))
+
+DEBUGGER = Context("Debugger", (EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, _LIVE))
 
 BLAME = Context(
     "Who wrote it",

@@ -148,6 +148,10 @@ ASK = Context(
             ),
         ),
         Group(
+            "Of an agent that is held",
+            (Command("ask.state", "state", ("s",), "Change the state first: PATH=VALUE", footer="state", rank=25),),
+        ),
+        Group(
             "Its arguments",
             (
                 Command("ask.edit", "edit", ("e",), "Edit the arguments", footer="edit", rank=20),

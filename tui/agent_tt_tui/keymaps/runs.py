@@ -14,6 +14,7 @@ from agent_tt_tui.keymaps.shared import (
     ENDING,
     ESCAPE,
     HELP,
+    HOLD,
     MOVES,
     PALETTE,
     QUIT,
@@ -71,6 +72,7 @@ RUNS = Context(
                 ENDING,
                 ANSWER,
                 STOP,
+                HOLD,
                 Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
                 Command("runs.tag", "tag", ("#",), "Tag the run, or the selected ones", footer="tag", rank=65),
                 Command(

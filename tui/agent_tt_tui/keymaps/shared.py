@@ -63,6 +63,16 @@ ANSWER = Command(
 
 STOP = Command("live.stop", "stop", ("S",), "Stop this run, whoever started it", footer="stop", rank=5, fleeting=True)
 
+HOLD = Command(
+    "live.hold",
+    "hold",
+    ("Z",),
+    "Hold the agent before its next call, or let it go on",
+    footer="hold",
+    rank=8,
+    fleeting=True,
+)
+
 LIVE = Group(
     "While it runs",
     (

@@ -6,5 +6,4 @@
 | `boundary` | what the run called and spent, and what else it may call |
 | `stand_ins`, `prepared` | the answers of calls that are not made: recorded, stubbed, or given by a person |
 | `answering` | deciding about calls that wait |
-| `standing_still` | the agent's deadlines stand still meanwhile |
 """

@@ -9,6 +9,7 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 | `runs` | `Run.metadata`: what agent-tt writes there, beside the free names of people and agents |
 | `steps` | `Step.extra` |
 | `calls` | `Call.meta` |
+| `edits` | edits, of a fork or of a state while its agent was held |
 | `replays` | what a store keeps of a replay |
 | `program` | those of `runs` that say which program ran |
 | `stored` | what a store keeps with these: `runs.meta` and `steps.meta` |
@@ -16,7 +17,7 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 
 from __future__ import annotations
 
-from agent_tt.model.facts.calls import CallFacts, DecisionFacts, OnceFacts, PolicyFacts
+from agent_tt.model.facts.calls import CallFacts, DecisionFacts, HoldFacts, OnceFacts, PolicyFacts
 from agent_tt.model.facts.fact import Fact, Facts, Shape
 from agent_tt.model.facts.runs import (
     BisectedFacts,
@@ -45,6 +46,7 @@ __all__ = [
     "Facts",
     "GoldenFacts",
     "GoldenRuleFacts",
+    "HoldFacts",
     "IncompleteFacts",
     "LimitFacts",
     "OnceFacts",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model.facts.edits import EDITS
 from agent_tt.model.facts.fact import Fact, Facts, Flag, Shape, record
 from agent_tt.model.facts.shapes import NUMBER, OBJECT, PLACE, TEXT, TEXTS, VALUE, WHOLE
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CallFacts", "DecisionFacts", "OnceFacts", "PolicyFacts", "is_held"]
+__all__ = ["CallFacts", "DecisionFacts", "HoldFacts", "OnceFacts", "PolicyFacts", "is_held"]
 
 
 _MOST_PIECES: Final = 1 << 20
@@ -85,6 +86,18 @@ class DecisionFacts(Facts):
     why = Fact(TEXT, "the reason in words")
 
 
+class HoldFacts(Facts):
+    """Of a call before which its agent was held: by whom, and what was changed of the state meanwhile."""
+
+    __slots__ = ()
+
+    number = Fact(WHOLE, "the number of the hold in its store")
+    by = Fact(TEXT, "where it was held from: `command`, `app`, `program`")
+    state = Fact(EDITS, "what was changed of the state before the agent went on, in that order")
+    after = Fact(WHOLE, "of a changed state: the number of the last answer that the agent had then")
+    nth = Fact(WHOLE, "of a changed state: how many were changed before by the same process")
+
+
 class CallFacts(Facts):
     """What is said of a call beside its columns."""
 
@@ -125,6 +138,7 @@ class CallFacts(Facts):
         _TIMERS, "how many of the agent's timers fired since the answer before it; of an answer in pieces by piece"
     )
     policy = Fact(record(PolicyFacts), "of a fork: the rule that decided about it; absent for what runs by default")
+    hold = Fact(record(HoldFacts), "its agent was held before it")
     answered = Fact(record(DecisionFacts), "what somebody decided about a call that waited")
     args_asked = Fact(OBJECT, "of a call whose arguments were edited before it went out: those, as the agent gave them")
     again = Fact(PLACE, "of a resumed run: the earlier call that this one replaces")
@@ -151,9 +165,10 @@ _OUTLIVES: Final = CallFacts.outlives.key
 
 
 def is_held(facts: Mapping[str, Wire]) -> bool:
-    """Whether a call without an answer has not gone out: its fork's policy had somebody asked, and nobody had decided.
+    """Whether a call without an answer has not gone out: somebody was to decide about it, and nobody had.
 
     Args:
         facts: those of the call.
     """
-    return CallFacts.policy.of(facts).word in ("ask", "recorded") and not CallFacts.answered.is_in(facts)
+    is_asked = CallFacts.hold.is_in(facts) or CallFacts.policy.of(facts).word in ("ask", "recorded")
+    return is_asked and not CallFacts.answered.is_in(facts)

@@ -320,7 +320,9 @@ class RunFacts(Facts):
         OBJECT, "tools that models asked for and were told the result of, with no call recorded: how often, by name"
     )
     effects = Fact(TEXT_BY_NAME, "what a person who forked it said that tools do: `read` or `write`, by name")
-    unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
+    unseen_libraries = Fact(
+        _WORDS, "loaded libraries in C, and a program behind the proxy, that may reach the world where no rule holds it"
+    )
     jobs_came = Fact(TEXTS, "lanes of jobs that worker processes did, in the order in which what they gave came back")
     incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
     unnoticed = Fact(records(UnnoticedFacts), "writes into its tracked state that were noticed late, oldest first")
@@ -335,6 +337,7 @@ class RunFacts(Facts):
     golden_result = Fact(
         record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
     )
+    attached = Flag("its agent waits before its next calls where somebody holds it")
     traceparent = Fact(TEXT, "the span of OpenTelemetry in which it began, as W3C's Trace Context writes it")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
     langgraph_thread = Fact(TEXT, "of a thread that LangGraph's checkpointer keeps here: its id")

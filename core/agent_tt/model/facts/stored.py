@@ -5,42 +5,25 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt.model.facts.edits import EDITS
 from agent_tt.model.facts.fact import Fact, Facts, Flag, Shape, record
 from agent_tt.model.facts.runs import RunFacts
 from agent_tt.model.facts.shapes import NUMBER, OBJECT, TEXT, TEXT_BY_NAME, TEXTS, VALUE, WHOLE
 from agent_tt.model.facts.steps import StepFacts
-from agent_tt.model.runs import AgentCode, Edit, ModelConfig
+from agent_tt.model.runs import AgentCode, ModelConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model.kinds import EditTarget, WayBackIn
+    from agent_tt.model.kinds import WayBackIn
 
-__all__ = ["CodeFacts", "EditFacts", "ModelFacts", "RunMeta", "StepMeta"]
+__all__ = ["CodeFacts", "ModelFacts", "RunMeta", "StepMeta"]
 
 _RESTORES: Final[Mapping[str | None, Literal["state", "load_state", "attributes"]]] = {
     "state": "state",
     "load_state": "load_state",
     "attributes": "attributes",
-}
-_OPS: Final[Mapping[str | None, Literal["set", "insert", "delete", "move", "mute"]]] = {
-    "set": "set",
-    "insert": "insert",
-    "delete": "delete",
-    "move": "move",
-    "mute": "mute",
-}
-_TARGETS: Final[Mapping[str | None, EditTarget]] = {
-    None: "state",
-    "state": "state",
-    "result": "result",
-    "error": "error",
-    "answer": "answer",
-    "system": "system",
-    "model": "model",
-    "parameter": "parameter",
-    "step": "step",
 }
 _WAYS_BACK_IN: Final[Mapping[str, WayBackIn]] = {"restore": "restore", "replay": "replay"}
 
@@ -74,23 +57,6 @@ class ModelFacts(Facts):
     prompt_version = Fact(TEXT, "the agent's own name for its prompt")
 
 
-class EditFacts(Facts):
-    """The fields of `Edit`."""
-
-    __slots__ = ()
-
-    op = Fact(TEXT, "`set`, `insert`, `delete`, `move`, or `mute` of a step")
-    path = Fact(TEXT, "inside of what is changed; the name of a parameter")
-    value = Fact(VALUE, "the new value")
-    old = Fact(VALUE, "the value that was there")
-    to = Fact(TEXT, "where a move leads")
-    target = Fact(
-        TEXT, "`state` where absent; `result`, `error` or `answer` of a call, `system`, `model`, `parameter`, `step`"
-    )
-    step = Fact(WHOLE, "the step whose call it is, that is muted, or after which the state is changed")
-    call = Fact(WHOLE, "the number of the call in that step")
-
-
 def _set_fields(fields: AgentCode | ModelConfig | None) -> Wire:
     said = {} if fields is None else {name: value for name, value in asdict(fields).items() if value is not None}
     return said or None
@@ -110,32 +76,6 @@ def _model(found: Wire) -> ModelConfig | None:
     return ModelConfig(said.model, said.temperature, said.max_tokens, said.seed, said.prompt_version)
 
 
-def _edits(found: Wire) -> tuple[Edit, ...]:
-    if not isinstance(found, list):
-        return ()
-    every = (EditFacts(said) for said in found if isinstance(said, dict))
-    return tuple(edit for said in every if (edit := _edit(said)) is not None)
-
-
-def _edit(said: EditFacts) -> Edit | None:
-    """The edit; None of one of something that this version does not know."""
-    op, target = _OPS.get(said.op), _TARGETS.get(said.target or None)
-    if op is None or target is None:
-        return None
-    return Edit(op, said.path or "", said.value, said.old, said.to, target, said.step, said.call)
-
-
-def _edits_to_wire(edits: tuple[Edit, ...]) -> Wire:
-    return [_edit_to_wire(edit) for edit in edits] or None
-
-
-def _edit_to_wire(edit: Edit) -> Wire:
-    facts: dict[str, Wire] = {"op": edit.op, "path": edit.path, "value": edit.value, "old": edit.old, "to": edit.to}
-    if edit.target != "state":
-        facts |= EditFacts.target.entry(edit.target)
-    return facts | {key: fact for key, fact in (("step", edit.step), ("call", edit.call)) if fact is not None}
-
-
 def _counts(found: Wire) -> tuple[int | None, int | None]:
     steps, answers = found if isinstance(found, list) and len(found) == len(("steps", "answers")) else (None, None)
     return steps if type(steps) is int else None, answers if type(answers) is int else None
@@ -151,9 +91,7 @@ class RunMeta(Facts):
     user_id = Fact(TEXT, "the user for whom the agent ran")
     metadata = Fact(record(RunFacts), "what people and agents said of it by free names, and what agent-tt adds")
     origin = Fact(TEXT_BY_NAME, "where an imported or copied run came from: `file`, `thread`, `run`")
-    edits = Fact(
-        Shape("list of objects", _edits, _edits_to_wire, EditFacts), "of a fork: what a person changed, in their order"
-    )
+    edits = Fact(EDITS, "of a fork: what a person changed, in their order")
     policy = Fact(OBJECT, "of a fork: what becomes of its calls, words such as `live` or `deny` by name of the call")
     way_back_in = Fact(
         Shape("text", lambda found: _WAYS_BACK_IN.get(TEXT.read(found) or "")),

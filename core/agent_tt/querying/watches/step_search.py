@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.expressions.evaluator import Facts
     from agent_tt.querying.expressions.tree import Place
 
-__all__ = ["Span", "Watch"]
+__all__ = ["Span", "Watch", "call_fact", "step_fact"]
 
 _FIRST_PAGE: Final = 32
 _LARGEST_PAGE: Final = 2_048
@@ -277,8 +277,8 @@ class _Facts:
         if root == "state":
             return self._states.value(place)
         if root in tree.CALL_NAMES:
-            return MISSING if self._call is None else _call_fact(self._call, root, place)
-        return _step_fact(self._number, self._step, root)
+            return MISSING if self._call is None else call_fact(self._call, root, place)
+        return step_fact(self._number, self._step, root)
 
 
 _STEP: Final[Mapping[str, Callable[[Step], Value]]] = {
@@ -312,7 +312,8 @@ _CALL: Final[Mapping[str, Callable[[Call], Value]]] = {
 """What a call says, by the names of `tree.CALL_FACTS`; None where it says nothing."""
 
 
-def _step_fact(number: int, step: Step | None, name: str) -> Value:
+def step_fact(number: int, step: Step | None, name: str) -> Value:
+    """What a step says by one of the names of `tree.STEP_NAMES`; None of a step for the input."""
     if name == "step":
         return number
     if step is None:
@@ -320,7 +321,8 @@ def _step_fact(number: int, step: Step | None, name: str) -> Value:
     return _known(_STEP[name](step))
 
 
-def _call_fact(call: Call, root: str, place: Place) -> Value:
+def call_fact(call: Call, root: str, place: Place) -> Value:
+    """What a call says by one of the names of `tree.CALL_NAMES`, and what follows that."""
     match root:
         case "args":
             return at(call.args, place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from agent_tt.model.facts import CallFacts
 
@@ -64,6 +64,17 @@ def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False
         unsure=facts.lane_unsure or "",
         model=facts.model,
     )
+
+
+@runtime_checkable
+class KnowsOrder(Protocol):
+    """A `Served` that knows when the state was changed before its call, because the agent was held."""
+
+    def wait_for_change(self) -> None:
+        """Block this thread until that is next in the recorded order."""
+
+    async def turn_of_change(self) -> None:
+        """As `wait_for_change`, for a coroutine."""
 
 
 class Served(Protocol):

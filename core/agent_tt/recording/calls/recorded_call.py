@@ -13,6 +13,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.model import CallEnd, Judged, NewCall
 from agent_tt.model.facts import CallFacts, StepFacts
+from agent_tt.recording.calls.answers import KnowsOrder
 from agent_tt.recording.calls.arguments import FunctionCall, given_arguments, going_out, sent_with
 from agent_tt.recording.calls.counting import ModelUsage
 from agent_tt.recording.calls.facts import facts_of
@@ -25,6 +26,7 @@ from agent_tt.recording.lanes.arrival import Arrival
 from agent_tt.recording.lanes.shared_end import SharedEnd
 from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.steps.in_place import CannotChange, change_state_of
 from agent_tt.redaction.streams.wire_pieces import WirePieces
 
 if TYPE_CHECKING:
@@ -199,12 +201,42 @@ class RecordedCall:
             self._arrival.asked()  # somebody may have thought about it for long
         if reply.served is not None:
             self.served, self._is_unpaid = reply.served, reply.is_free
+            self._change_state_again(reply.served)
         if reply.sent is not None:
             self.sent = reply.sent
         if reply.key is not None:
             self._key_before = reply.key
         if reply.later is not None:
             self._later = (*self._later, reply.later)
+
+    def _change_state_again(self, served: Served) -> None:
+        """Change the state as somebody did while the agent was held before the recorded call.
+
+        Raises:
+            Divergence: the agent has no such state now.
+        """
+        edits = CallFacts.hold.of(served.call.meta).state
+        if not edits:
+            return
+
+        def change() -> None:
+            try:
+                change_state_of(self._step, edits)
+            except (CannotChange, AgentTTError) as error:
+                why = f"the state was changed before {self.spec.name}, which is not possible now: {error}"
+                raise served.read_past(why) from None
+
+        async def change_in_turn() -> None:
+            if isinstance(served, KnowsOrder):
+                await served.turn_of_change()
+            change()
+
+        if self.spec.can_wait:
+            self._later = (*self._later, change_in_turn)
+            return
+        if isinstance(served, KnowsOrder):
+            served.wait_for_change()
+        change()
 
     async def until_live(self) -> None:
         """Wait, before a call of a coroutine is made, until that may be: it is known afterwards whether it is `served`.
@@ -305,8 +337,13 @@ class RecordedCall:
         self.recording.journal.handover.goes_on()
 
     def _in_turn(self) -> AbstractContextManager[None]:
-        """Around the commit of an answer: in a thread, behind what another does with its own."""
-        return contextlib.nullcontext() if self.served is not None else self.recording.journal.handover.answering()
+        """Around the commit of an answer: in a thread, behind what another does with its own.
+
+        What a recording answers comes in an order already; what a person gives does not.
+        """
+        if self.served is not None and not self._is_unpaid:
+            return contextlib.nullcontext()
+        return self.recording.journal.handover.answering()
 
     def stream_ended(
         self,
@@ -383,6 +420,11 @@ class RecordedCall:
     def asks_a_model(self) -> bool:
         """Whether it is a model call."""
         return self.spec.kind == "llm"
+
+    @property
+    def step(self) -> OpenStep:
+        """Its step."""
+        return self._step
 
     @property
     def step_number(self) -> int:

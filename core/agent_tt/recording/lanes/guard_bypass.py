@@ -7,19 +7,20 @@ A seam makes its request inside `passing`. The mark travels as the scope does: t
 from __future__ import annotations
 
 import functools
+import threading
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
 from agent_tt.recording.lanes.shared_end import SharedEnd
-from agent_tt.recording.scope import CURRENT
+from agent_tt.recording.scope import CURRENT, nowhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextvars import Context
 
-__all__ = ["carried", "is_below_a_call", "is_passing", "passing", "passing_for", "share_ends"]
+__all__ = ["carried", "is_below_a_call", "is_ours", "is_passing", "ours", "passing", "passing_for", "share_ends"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,6 +51,34 @@ def passing(reason: Literal["request", "call"] = "request") -> Iterator[None]:
         mark.end.come()
         if _MARK.get() is mark:
             _MARK.set(before)
+
+
+class _Ours(threading.local):
+    """How deep this thread is in what agent-tt does on its own account."""
+
+    depth = 0
+
+
+_OURS: Final = _Ours()
+
+
+@contextmanager
+def ours() -> Iterator[None]:
+    """Let what this thread does pass every guard, also that of a replay: it is none of the agent's doing.
+
+    For what agent-tt itself needs to run a program at all, such as the port of a proxy and the program behind it.
+    """
+    _OURS.depth += 1
+    try:
+        with nowhere(), passing():
+            yield
+    finally:
+        _OURS.depth -= 1
+
+
+def is_ours() -> bool:
+    """Whether this thread does what `ours` lets pass."""
+    return _OURS.depth > 0
 
 
 def share_ends() -> None:

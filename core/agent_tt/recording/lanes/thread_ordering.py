@@ -47,15 +47,19 @@ class Handover:
         self._until = 0.0
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Around the commit of an answer for this thread."""
+    def answering(self, patience: float = 0.0) -> Iterator[None]:
+        """Around the commit of an answer for this thread.
+
+        Args:
+            patience: seconds that it waits at least for what another thread does with the answer before it.
+        """
         if runs_a_loop():
             yield
             return
         me = threading.get_ident()
         with self._changed:
-            seen = ""
-            while self._holder not in (None, me) and (left := self._until - time.monotonic()) > 0:
+            seen, least = "", time.monotonic() + patience
+            while self._holder not in (None, me) and (left := max(self._until, least) - time.monotonic()) > 0:
                 before, seen = seen, _waits_in(self._native)
                 if seen and seen == before:
                     break

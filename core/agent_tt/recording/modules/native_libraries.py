@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["REACHES", "find_library", "is_everywhere", "links_to_world", "shown_name", "uncovered_libraries"]
+__all__ = [
+    "REACHES",
+    "declare_uncovered",
+    "find_library",
+    "is_everywhere",
+    "links_to_world",
+    "shown_name",
+    "uncovered_libraries",
+]
 
 REACHES: Final = re.compile(
     r"""_*(?:libc_|GI_)?(?:
@@ -93,9 +101,22 @@ _BY_NAME: Final[Mapping[str, str]] = {
 """Modules with sockets of their own, and what they are known as."""
 
 
+_DECLARED: Final[list[str]] = []
+
+
+def declare_uncovered(name: str) -> None:
+    """Say that something of this process reaches the world unseen, though it is no library.
+
+    Args:
+        name: what it is, for people.
+    """
+    if name not in _DECLARED:
+        _DECLARED.append(name)
+
+
 def uncovered_libraries() -> tuple[str, ...]:
     """Loaded libraries that may reach the world unseen, by the names that people install them under."""
-    named = [shown for module, shown in _BY_NAME.items() if module in sys.modules]
+    named = [*_DECLARED, *(shown for module, shown in _BY_NAME.items() if module in sys.modules)]
     for path in _loaded():
         shown = shown_name(path)
         if shown not in named and links_to_world(path):

@@ -6,6 +6,7 @@
 | `entry` | which code an agent runs and where a fork finds it again |
 | `journal`, `fallback` | the one way from a recording to its store, and where it goes when that fails |
 | `child_process`, `process_runs` | what other processes record into the run, and which of its process's runs it is |
+| `attaching` | who lets running agents be held |
 | `own_pruning` | starting to prune the store, where the settings ask for it |
 | `traced` | the span of OpenTelemetry in which a run begins |
 | `output` | what the agent prints on standard output |

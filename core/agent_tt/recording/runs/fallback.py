@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         CallEnd,
         DeliveryKind,
         ErrorInfo,
+        Hold,
         Judged,
         NewCall,
         NewRun,
@@ -139,8 +140,12 @@ class FallbackWriter(ForwardingWriter):
         return number
 
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
-        """See `RunWriter`. Only forks ask, and they do not fall back."""
+        """See `RunWriter`. Only the store can carry a question: nothing is tried elsewhere."""
         return self._current.ask(step, call, new)
+
+    def holds(self) -> Sequence[Hold]:
+        """See `RunWriter`. What cannot be asked is no reason to write elsewhere."""
+        return self._current.holds()
 
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """See `RunWriter`. Only the store can say it: nothing is tried elsewhere."""

@@ -95,6 +95,29 @@ class Journal:
                 self._active -= 1
                 self._gate.notify_all()
 
+    def attempt(self, action: Callable[[RunWriter], T]) -> T | None:
+        """As `write`, for what an agent can do without: None too where the store fails, which is none of its failures.
+
+        Args:
+            action: asks the store something, or tells it what nobody waits for.
+        """
+        with self._gate:
+            if self._closed:
+                return None
+            self._active += 1
+        self._here.depth += 1
+        try:
+            with store_at_work():
+                return action(self._writer)
+        except (AgentTTError, OSError):
+            _LOG.debug("the store of run %s could not be asked", self._writer.run_id, exc_info=True)
+            return None
+        finally:
+            self._leave()
+            with self._gate:
+                self._active -= 1
+                self._gate.notify_all()
+
     def when_free(self, action: Callable[[], None]) -> None:
         """Run `action` now, or after the write that this thread is in: a finalizer may run anywhere, also in there."""
         if self._here.depth:
@@ -128,9 +151,12 @@ class Journal:
             self._remember(ours)
             raise ours from error
         finally:
-            self._here.depth -= 1
-            if not self._here.depth:
-                self._run_deferred()
+            self._leave()
+
+    def _leave(self) -> None:
+        self._here.depth -= 1
+        if not self._here.depth:
+            self._run_deferred()
 
     def _remember(self, error: Exception) -> None:
         known = {str(failure) for failure in self.failures}

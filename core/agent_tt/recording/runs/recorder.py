@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
@@ -21,6 +22,7 @@ from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.modules.native_libraries import uncovered_libraries
 from agent_tt.recording.open_run import OpenRun
+from agent_tt.recording.runs.attaching import attached
 from agent_tt.recording.runs.block import Block
 from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
@@ -77,6 +79,7 @@ class Recording(OpenRun, Block):
         lanes: Lanes | None = None,
         sampling: Sampling = Sampling(),  # noqa: B008  frozen: all are kept
         retention: Mapping[str, object] = MappingProxyType({}),
+        attach: bool = False,
     ) -> None:
         super().__init__(new, state, rules)
         if lanes is not None:
@@ -90,6 +93,8 @@ class Recording(OpenRun, Block):
         self._on_store_error: OnStoreError = on_store_error
         self._sampling = sampling
         self._retention = retention
+        self._attach = attach
+        self._attached = ExitStack()
         self._fallback: FallbackWriter | None = None
         self._tags = list(new.tags)
         self._scope: Scope | None = None
@@ -189,6 +194,10 @@ class Recording(OpenRun, Block):
         self._find_agent()
         if self._is_agents:
             self._say_which()
+        # What a recording answers is not held, and has a clock of its own.
+        self.is_attached = self._attach and not SESSION.chain.serves
+        if self.is_attached:
+            self._new = replace(self._new, metadata={**self._new.metadata, **RunFacts.attached.true()})
         with nowhere():
             writer = self._writer()
         self._process = os.getpid()
@@ -197,6 +206,8 @@ class Recording(OpenRun, Block):
         self.lanes.begin_here()
         HOOKS.acquire()
         GIVEN.learn(os.environ)
+        if self.is_attached:
+            self._attached.enter_context(attached())
         self._scope = enter(self, None)
         self._printed.open()
         for begun in SESSION.chain.run_begun:
@@ -308,6 +319,7 @@ class Recording(OpenRun, Block):
                 raise
             _LOG.warning("the end of run %s could not be recorded", self.journal.run_id)
         finally:
+            self._attached.close()
             HOOKS.release()
             with nowhere():
                 if self._fallback is not None:

@@ -8,7 +8,7 @@
 | `conversations`, `kept_turns` | which of those belong to one conversation, and what the provider keeps of it |
 | `checkpointing` | which steps get a checkpoint |
 | `state_histories` | which state object each state history follows |
-| `snapshot` | what is kept of a state object |
+| `snapshot`, `in_place` | what is kept of a state object; changing one in place |
 """
 
 from __future__ import annotations

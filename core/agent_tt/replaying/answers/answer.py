@@ -109,6 +109,18 @@ class Answer:
         await self._replay.turns.turn_after_all()
         self._replay.check()
 
+    def wait_for_change(self) -> None:
+        """See `agent_tt.recording.calls.answers.KnowsOrder`."""
+        if self._entry.changed is not None:
+            self._replay.turns.wait(self._entry.changed)
+        self._replay.check()
+
+    async def turn_of_change(self) -> None:
+        """As `wait_for_change`, for a coroutine."""
+        if self._entry.changed is not None:
+            await self._replay.turns.turn(self._entry.changed)
+        self._replay.check()
+
     def wait_for_coroutine(self, index: int) -> None:
         """As `turn`, for a coroutine of another process, in whose place this thread waits."""
         number = self._number(index)

@@ -43,7 +43,8 @@ class Turns:
         is_held: whether nobody's patience ends, because somebody looks at the agent in a debugger.
 
     Args:
-        numbers: every number that is to be given out, and how many passes of the event loop after the one before it;
+        numbers: every number that is to be given out (between those of answers stand those of changes of a state that
+            were made while the agent was held), and how many passes of the event loop after the one before it;
             None where the loop had come to rest, `tape.passes.WITH_ITS_OWN` for pieces that came with the one before.
         relaxed: told of a number that was given out before its turn.
         questions: by number, how many questions had been asked when it was given out. Coroutines get an answer only
@@ -53,10 +54,10 @@ class Turns:
 
     def __init__(
         self,
-        numbers: Iterable[tuple[int, int | None]],
-        relaxed: Callable[[int], None],
-        questions: Mapping[int, int] | None = None,
-        timers: Mapping[int, int] | None = None,
+        numbers: Iterable[tuple[float, int | None]],
+        relaxed: Callable[[float], None],
+        questions: Mapping[float, int] | None = None,
+        timers: Mapping[float, int] | None = None,
     ) -> None:
         passes = dict(numbers)
         self._order = sorted(passes)
@@ -70,20 +71,20 @@ class Turns:
         self._fired = timers_fired()
         self._asked = 0
         self._line: Timeline | None = None
-        self._moments: dict[int, tuple[float, float]] = {}
-        self._waiters: dict[int, Waiter] = {}
+        self._moments: dict[float, tuple[float, float]] = {}
+        self._waiters: dict[float, Waiter] = {}
         self._hung: dict[int, Waiter] = {}
         self._behind: dict[int, Waiter] = {}
         self._lock = threading.RLock()
         self._depth = 0
-        self._dropped: deque[tuple[int, ...]] = deque()
+        self._dropped: deque[tuple[float, ...]] = deque()
         self._progress = 0
         self._is_over = False
         self.is_held = False
 
     # ------------------------------------------------------------ for those who wait
 
-    def wait(self, number: int) -> None:
+    def wait(self, number: float) -> None:
         """Block this thread until it is the turn of `number`; gives it out."""
         with self._locked():
             line = self._line
@@ -106,7 +107,7 @@ class Turns:
                 self._waiters.pop(number, None)
                 self._take(number)
 
-    async def turn(self, number: int, *, at_once: bool = False) -> None:
+    async def turn(self, number: float, *, at_once: bool = False) -> None:
         """As `wait`, for a coroutine: the event loop goes on meanwhile.
 
         Args:
@@ -187,7 +188,7 @@ class Turns:
 
     # ------------------------------------------------------------ for those who see more
 
-    def drop(self, *numbers: int) -> None:
+    def drop(self, *numbers: float) -> None:
         """Nobody wants these any more, so nobody waits for them. Safe in finalizers, which run anywhere."""
         self._dropped.append(numbers)
         self._drain()
@@ -220,7 +221,7 @@ class Turns:
         """Whether somebody waits for an answer that never came."""
         return bool(self._hung)
 
-    def asked(self, lasted: Mapping[int, float], after: tuple[int, float] | None = None) -> None:
+    def asked(self, lasted: Mapping[float, float], after: tuple[float, float] | None = None) -> None:
         """A question was asked, and will be answered.
 
         Args:
@@ -253,7 +254,7 @@ class Turns:
             fired = timers_fired() - self._fired
             return Upcoming(due, lasted, self._timers.get(number, 0), fired, partial(self._give, number))
 
-    def _give(self, number: int) -> None:
+    def _give(self, number: float) -> None:
         """Release whoever waits for `number`, whose turn it is."""
         with self._locked():
             if number in self._waiters and self._next() == number:
@@ -298,7 +299,7 @@ class Turns:
             finally:
                 self._lock.release()
 
-    def _next(self) -> int | None:
+    def _next(self) -> float | None:
         """The smallest number that has not been given out."""
         while self._head < len(self._order):
             number = self._order[self._head]
@@ -307,7 +308,7 @@ class Turns:
             self._head += 1
         return None
 
-    def _try_take(self, number: int) -> bool:
+    def _try_take(self, number: float) -> bool:
         """Give `number` out if that may be: it is its turn, it was given out before, or there is no order any more."""
         if self._is_over or number not in self._outstanding:
             return True
@@ -316,7 +317,7 @@ class Turns:
         self._take(number)
         return True
 
-    def _take(self, number: int) -> None:
+    def _take(self, number: float) -> None:
         self._progress += 1
         self._outstanding.discard(number)
         self._fired = timers_fired()
@@ -325,7 +326,7 @@ class Turns:
             self._paces.given_out(loop, self._after(number))
         self._announce()
 
-    def _make_next(self, number: int) -> None:
+    def _make_next(self, number: float) -> None:
         """Let `number` come before its turn: what was to come before it and is not waited for holds nobody up now."""
         self._outstanding = {other for other in self._outstanding if other >= number or other in self._waiters}
         self._relaxed(number)
@@ -345,7 +346,7 @@ class Turns:
         elif self._line is None:
             self._release(number, waiter)
 
-    def _release(self, number: int, waiter: Waiter) -> None:
+    def _release(self, number: float, waiter: Waiter) -> None:
         """Let a waiter go; and in their time those that came right behind it, before its loop had come to rest."""
         waiter.release()
         if not isinstance(waiter, TaskWaiter) or running_loop() is not waiter.loop:
@@ -377,7 +378,7 @@ class Turns:
 
     # ------------------------------------------------------------ event loops
 
-    def _came(self, number: int) -> None:
+    def _came(self, number: float) -> None:
         """The moment of a number has come that comes some passes behind the one before it."""
         with self._locked():
             if number in self._waiters:
@@ -393,7 +394,7 @@ class Turns:
             if isinstance(waiter, TaskWaiter) and waiter.loop is loop:
                 self._release(number, waiter)
 
-    def _after(self, number: int) -> int | None:
+    def _after(self, number: float) -> float | None:
         """The next number behind one that was given out, if that is not long ago."""
         index = bisect_right(self._order, number)
         while index < len(self._order) and self._order[index] not in self._outstanding:

@@ -26,25 +26,25 @@ class Paces:
         came: told of a number whose moment has come, in the thread of its loop.
     """
 
-    def __init__(self, passes: Mapping[int, int | None], came: Callable[[int], None]) -> None:
+    def __init__(self, passes: Mapping[float, int | None], came: Callable[[float], None]) -> None:
         self._passes = passes
         self._came = came
-        self._coming: set[int] = set()
-        self._due: set[int] = set()
+        self._coming: set[float] = set()
+        self._due: set[float] = set()
 
-    def is_coming(self, number: int) -> bool:
+    def is_coming(self, number: float) -> bool:
         """Whether the passes before it are being counted."""
         return number in self._coming
 
-    def is_due(self, number: int) -> bool:
+    def is_due(self, number: float) -> bool:
         """Whether its moment has come."""
         return number in self._due
 
-    def is_with_its_own(self, number: int) -> bool:
+    def is_with_its_own(self, number: float) -> bool:
         """Whether whoever got the piece before it takes it by itself."""
         return self._passes[number] == WITH_ITS_OWN
 
-    def released(self, loop: Loop, following: int | None) -> None:
+    def released(self, loop: Loop, following: float | None) -> None:
         """Somebody in `loop`, which runs here, was released just now: `following` is next."""
         if following is None or following in self._coming:
             return
@@ -55,7 +55,7 @@ class Paces:
             # It runs behind the waiter that was just released, in the same pass.
             loop.call_soon(self._count, loop, following, context=no_context())
 
-    def given_out(self, loop: Loop, following: int | None) -> None:
+    def given_out(self, loop: Loop, following: float | None) -> None:
         """An answer was given out in this pass of `loop`: let `following` come as many passes later as it did."""
         if following is None or following in self._coming or following in self._due:
             return
@@ -63,7 +63,7 @@ class Paces:
             self._coming.add(following)
             self._count(loop, following)
 
-    def _count(self, loop: Loop, number: int) -> None:
+    def _count(self, loop: Loop, number: float) -> None:
         """Let `number` be due as many passes behind the one before it, which is given out in this pass.
 
         What a loop is told from outside (by a timer, a socket, a thread) it runs at the end of a pass, and who waits
@@ -85,7 +85,7 @@ class Paces:
         else:
             count()
 
-    def _is_due(self, number: int) -> None:
+    def _is_due(self, number: float) -> None:
         self._due.add(number)  # first this: another thread may look in between
         self._coming.discard(number)
         self._came(number)

@@ -39,6 +39,9 @@ DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
 _LONG_US: Final = 60_000_000
 """A pause for which the agent did not think: it was interrupted, or the machine slept."""
 
+_MOST_CHANGES: Final = 1 << 20
+"""Changes of a state between two answers that are told apart."""
+
 _UNFINISHED: Final = frozenset({"crashed", "running"})
 _ORDINAL: Final = re.compile(r"[0-9]{1,18}")
 
@@ -52,13 +55,15 @@ class TapeCall:
         index: its place in that lane, from 0.
         pieces: what reached the agent in pieces, with the end; empty for an answer in one piece.
         turns: of each piece (or of the one answer) the number that it waits for; None where nobody waits.
+        changed: the number that stands for a change of the state before it was made, between those of answers; None
+            where there was none.
         paces: how each came, by its place in `turns`; see `agent_tt.recording.lanes.arrival`.
         served: whether its answer has been handed out, or is being waited for.
         skipped_for: the later call of the same lane that was served before it.
         is_reported: whether it has been reported as missing.
     """
 
-    __slots__ = ("call", "index", "is_reported", "lane", "paces", "pieces", "served", "skipped_for", "turns")
+    __slots__ = ("call", "changed", "index", "is_reported", "lane", "paces", "pieces", "served", "skipped_for", "turns")
 
     def __init__(self, call: Call, pieces: Sequence[Delivery], lane: TapeLane) -> None:
         self.call = call
@@ -67,6 +72,7 @@ class TapeCall:
         self.lane = lane
         self.index = len(lane.calls)
         self.turns = _turns(call, self.pieces)
+        self.changed = _changed(call)
         self.paces = _paces(call, self.pieces)
         self.served = False
         self.skipped_for: TapeCall | None = None
@@ -82,7 +88,7 @@ class TapeCall:
         """When each of `turns` reached the agent, in microseconds since the epoch, as far as that is known."""
         return tuple(piece.at_us for piece in self.pieces) if self.pieces else (self.call.ended_us,)
 
-    def lasted(self) -> dict[int, float]:
+    def lasted(self) -> dict[float, float]:
         """By number of an answer or piece, the seconds from the question until it reached the agent."""
         began = self.call.started_us
         return {
@@ -258,14 +264,15 @@ class Tape:
         """The lanes whose first question that is, in the order in which they were created."""
         return self._by_first_question.get(signature, [])
 
-    def turns(self) -> Iterator[tuple[int, int | None]]:
+    def turns(self) -> Iterator[tuple[float, int | None]]:
         """Every number that somebody waits for, and how many passes of the event loop after the number before it."""
         asked = dict(turn for entry in self.calls for turn in passes_of(entry.turns, entry.paces))
-        return given_out(asked, self._nested_turns)
+        changes = ((entry.changed, None) for entry in self.calls if entry.changed is not None)
+        return itertools.chain(given_out(asked, self._nested_turns), changes)
 
-    def timers(self) -> dict[int, int]:
+    def timers(self) -> dict[float, int]:
         """By number of an answer or piece, how many timers had fired since the one before it, where any had."""
-        found: dict[int, int] = {}
+        found: dict[float, int] = {}
         for entry in self.calls:
             counts = entry.call.facts.timers
             for index, number in enumerate(entry.turns):
@@ -274,7 +281,7 @@ class Tape:
                     found[number] = count
         return found
 
-    def questions_before(self) -> dict[int, int]:
+    def questions_before(self) -> dict[float, int]:
         """By number of an answer or piece, how many questions had been asked when it reached the agent.
 
         What was drawn (`DRAWN`) does not count: it is not always written down at once.
@@ -355,6 +362,11 @@ def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:
     while waiting and waiting[0].served:
         waiting.popleft()
     return waiting[0] if waiting else None
+
+
+def _changed(call: Call) -> float | None:
+    hold = call.facts.hold
+    return (hold.after or 0) + ((hold.nth or 0) % _MOST_CHANGES + 1) / (_MOST_CHANGES + 1) if hold.state else None
 
 
 def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agent_tt.model import Call, Delivery, Label, Note, Output, Owner, Replay, Run, Step, Sweep
+from agent_tt.model import Call, Delivery, Hold, Label, Note, Output, Owner, Replay, Run, Step, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.questions import CallQuestion, Decision
 
-__all__ = ["Asked", "Checkpoint", "Driven", "Piece", "Record", "Recorder", "key_of"]
+__all__ = ["Asked", "Checkpoint", "Driven", "Held", "Piece", "Record", "Recorder", "key_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A hold of a run, the process that holds it, and when that last said that it is there."""
+
+    hold: Hold
+    owner: Owner
+    beat_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Driven:
     """A sweep of a run, and the process that drives it; None where nobody does."""
 
@@ -75,7 +84,9 @@ class Driven:
     beat_us: int
 
 
-Record: TypeAlias = Run | Recorder | Step | Call | Piece | Checkpoint | Output | Note | Label | Replay | Asked | Driven
+Record: TypeAlias = (
+    Run | Recorder | Step | Call | Piece | Checkpoint | Output | Note | Label | Replay | Asked | Held | Driven
+)
 """What a backend keeps. Every record belongs to a run; `key_of` tells those of one run and one kind apart."""
 
 _KEYS: Final[Mapping[type, Callable[..., tuple[int, ...]]]] = {
@@ -90,6 +101,7 @@ _KEYS: Final[Mapping[type, Callable[..., tuple[int, ...]]]] = {
     Label: lambda label: (label.step,),
     Replay: lambda replay: (replay.id,),
     Asked: lambda asked: (asked.question.id,),
+    Held: lambda held: (held.hold.id,),
     Driven: lambda driven: (driven.sweep.number,),
 }
 

@@ -11,13 +11,13 @@ from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.model import Call, Label, Note, Output, Replay, Run, Step
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.store.liveness import is_alive
-from agent_tt.store.records.kinds import Asked, Checkpoint, Driven, Piece, Recorder
+from agent_tt.store.records.kinds import Asked, Checkpoint, Driven, Held, Piece, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Delivery, Sweep
+    from agent_tt.model import Delivery, Hold, Sweep
     from agent_tt.questions import CallQuestion
     from agent_tt.store.records.kinds import Record
 
@@ -181,6 +181,12 @@ class RecordReader(RunSource):
         """List the calls that wait for somebody's decision, the oldest question first."""
         asked = self.find(Asked, run_id)
         return sorted((each.question for each in asked if self._waits(each)), key=lambda question: question.id)
+
+    def holds(self, run_id: str | None = None) -> list[Hold]:
+        """List the holds that stand, the oldest first: of one run, or of all."""
+        found = [held.hold for held in self.find(Held, run_id) if is_alive(held.owner, held.beat_us)]
+        running = {each: self._shown(self._row(each)).status == "running" for each in {hold.run_id for hold in found}}
+        return sorted((hold for hold in found if running[hold.run_id]), key=lambda hold: hold.id)
 
     def _waits(self, asked: Asked) -> bool:
         """Whether nothing was decided, the run goes on, and the process that asked is there."""

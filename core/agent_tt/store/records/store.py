@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import QuestionNotFound, StoreUnreadable, UsageError
-from agent_tt.model import Run, Step
+from agent_tt.model import Hold, Run, Step
 from agent_tt.protocols import NO_STATE
 from agent_tt.protocols.references import new_id
+from agent_tt.protocols.writing import check_running
 from agent_tt.questions import Decision
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.records.keeper import RecordKeeper
-from agent_tt.store.records.kinds import Asked, Checkpoint, Recorder
+from agent_tt.store.records.kinds import Asked, Checkpoint, Held, Recorder
 from agent_tt.store.records.writer import RecordWriter, with_usage
 from agent_tt.store.rows import questions
 from agent_tt.store.rows.outputs import admitted
@@ -204,6 +205,39 @@ class RecordStore(RecordKeeper):
         with self.transaction():
             for asked in self.find(Asked, self._row(run_id).id):
                 self.decide(asked, Decision("stop"))
+
+    # ---------------------------------------------------------------- holds
+
+    @cached_property
+    def _holding(self) -> Heart[RecordStore, int]:
+        return Heart(self, RecordStore._beat_of_holds)
+
+    def hold_run(self, run_id: str, *, when: str = "", by: str = "program") -> Hold:
+        """Let the agent of a run wait before its next calls, as long as this process and this open store are there."""
+        when, by = ingest_filter.admit_text(when), ingest_filter.admit_text(by)
+        with self.transaction():
+            run, owner, now = self._shown(self._row(run_id)), current_owner(), now_us()
+            check_running(run_id, run.status)
+            hold = Hold(self.new_number(), run_id, when, by, now, owner.pid)
+            self.save(run_id, Held(hold, owner, now))
+        self._holding.add(hold.id)
+        return hold
+
+    def let_go(self, run_id: str, hold: int | None = None) -> int:
+        """Let an agent go on, of one hold or of all; give how many ended."""
+        with self.transaction():
+            gone = [held for held in self.find(Held, self._row(run_id).id) if hold in (None, held.hold.id)]
+            for held in gone:
+                self.remove(run_id, held)
+        for held in gone:
+            self._holding.remove(held.hold.id)
+        return len(gone)
+
+    def _beat_of_holds(self, numbers: Sequence[int]) -> None:
+        with self.transaction():
+            for held in self.find(Held):
+                if held.hold.id in numbers:
+                    self.save(held.hold.run_id, replace(held, beat_us=now_us()))
 
 
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:

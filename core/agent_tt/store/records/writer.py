@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Hold, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
     from agent_tt.store.records.keeper import RecordKeeper
 
@@ -220,10 +220,22 @@ class RecordWriter:
                 asked_us=now_us(),
                 trouble=ingest_filter.admit_text(new.trouble),
                 process=owner.pid,
+                lane=made.lane,
+                hold=new.hold,
+                state=ingest_filter.admit(new.state),
+                can_edit_state=new.can_edit_state,
             )
             asked = Asked(question, owner)
             self._store.save(self._run_id, asked)
         return _OpenQuestion(self._store, asked)
+
+    def holds(self) -> Sequence[Hold]:
+        """List the holds of the run that stand."""
+        return self._store.holds(self._run_id)
+
+    def last_answer(self) -> int:
+        """The number of the last answer, or piece of one, that was committed."""
+        return max((by.delivered for by in self._store.find(Recorder, self._run_id)), default=0)
 
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> NoReturn:  # noqa: ARG002  the shape of a RunWriter
         """Refuse: stores that keep records keep no keys."""

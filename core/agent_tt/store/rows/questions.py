@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import QuestionClosed, QuestionNotFound
+from agent_tt.model.facts.edits import EDITS
 from agent_tt.questions import CallQuestion, Decision
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
@@ -77,10 +78,15 @@ def ask(database: Database, run: int, step: int, call: int, new: NewQuestion) ->
         "can_give": new.can_give,
         "trouble": ingest_filter.admit_text(new.trouble) or None,
         "owner": current_owner().to_json(),
+        **({} if new.hold is None else _of_hold(new)),
     }
     with database.transaction() as tx:
         number = NOTES.insert(tx, (None, run, step, QUESTION, columns.mapping_to_text(body), now_us()))
     return AskedQuestion(database, number)
+
+
+def _of_hold(new: NewQuestion) -> dict[str, Wire]:
+    return {"hold": new.hold, "state": ingest_filter.admit(new.state), "can_edit_state": new.can_edit_state}
 
 
 def open_questions(rows: Rows, unpack: Callable[[object, str], Wire], run: int | None = None) -> list[CallQuestion]:
@@ -106,7 +112,7 @@ def open_questions(rows: Rows, unpack: Callable[[object, str], Wire], run: int |
         for asked in CALLS.read(rows, "run = ? AND step = ? AND call = ?", (row, step, call)):
             if not CALLS.holds(asked):  # nobody can decide of what is not what was asked
                 continue
-            _, _, _, _, _, kind, name, effect, _, _, args, *_ = asked
+            _, _, _, lane, _, kind, name, effect, _, _, args, *_ = asked
             shown = unpack(args, f"the arguments of call {call} of step {step}")
             editable = facts.get("editable")
             found.append(
@@ -124,6 +130,10 @@ def open_questions(rows: Rows, unpack: Callable[[object, str], Wire], run: int |
                     asked_us=columns.integer(asked_us) or 0,
                     trouble=columns.text(facts.get("trouble")) or "",
                     process=asker.pid,
+                    lane=columns.text(lane) or "",
+                    hold=columns.integer(facts.get("hold")),
+                    state=facts.get("state"),
+                    can_edit_state=facts.get("can_edit_state") is True,
                 )
             )
     return found
@@ -145,6 +155,7 @@ def decide(tx: Transaction, number: int, decision: Decision) -> None:
     is_waiting = asker is not None and _waits(asker, status, owner, beat)
     check_open(number, name, _decision(facts.get("decision")), is_waiting=is_waiting)
     facts["decision"] = _to_wire(decision)
+    facts.pop("state", None)  # it was there to be looked at
     NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
 
 
@@ -178,6 +189,10 @@ def admitted(decision: Decision) -> Decision:
         value=ingest_filter.admit(decision.value),
         error=ingest_filter.admit_error(decision.error),
         why=ingest_filter.admit_text(decision.why),
+        state=tuple(
+            replace(edit, value=ingest_filter.admit(edit.value), old=ingest_filter.admit(edit.old))
+            for edit in decision.state
+        ),
     )
 
 
@@ -197,6 +212,7 @@ def _stop(tx: Transaction, where: str, given: tuple[SqlValue, ...]) -> None:
         facts = columns.mapping_from_text(body)
         if "decision" not in facts:
             facts["decision"] = _to_wire(Decision("stop"))
+            facts.pop("state", None)
             NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
 
 
@@ -209,6 +225,7 @@ def _to_wire(decision: Decision) -> Wire:
         "error": columns.error_to_text(decision.error),
         "why": decision.why or None,
         "by": decision.by or None,
+        "state": EDITS.write(decision.state),
     }
     return {key: fact for key, fact in facts.items() if fact is not None}
 
@@ -226,4 +243,5 @@ def _decision(found: Wire) -> Decision | None:
         error=columns.error_from_text(error) if error is not None else None,
         why=columns.text(facts.get("why")) or "",
         by=columns.text(facts.get("by")) or "",
+        state=EDITS.read(facts.get("state")),
     )

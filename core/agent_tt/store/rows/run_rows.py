@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from agent_tt.model import RunStatus
     from agent_tt.store.tables.asking import Rows, SqlValue
 
-__all__ = ["LABEL", "OUTPUT", "QUESTION", "REPLAY", "RunRows", "descendants", "label_of", "shown_status"]
+__all__ = ["HOLD", "LABEL", "OUTPUT", "QUESTION", "REPLAY", "RunRows", "descendants", "label_of", "shown_status"]
 
 LABEL: Final = "label"
 """What `notes.kind` is in a row that labels a checkpoint."""
 
 QUESTION: Final = "question"
 """What `notes.kind` is in a row that asks about a call; see `agent_tt.store.rows.questions`."""
+
+HOLD: Final = "hold"
+"""What `notes.kind` is in a row that asks an agent to wait; see `agent_tt.store.rows.holds`."""
 
 OUTPUT: Final = "output"
 """What `notes.kind` is in a row that holds what a run printed; see `agent_tt.store.rows.outputs`."""
@@ -127,7 +130,9 @@ class RunRows:
     def notes(self, number: int) -> list[Note]:
         """Notes, bookmarks, watches and unrecorded effects of a run, oldest first; one that is damaged says so."""
         found = NOTES.read(
-            self._rows, "run = ? AND kind NOT IN (?, ?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT, REPLAY)
+            self._rows,
+            "run = ? AND kind NOT IN (?, ?, ?, ?, ?) ORDER BY note",
+            (number, LABEL, QUESTION, HOLD, OUTPUT, REPLAY),
         )
         return [
             Note(note, kind if kind in ("bookmark", "watch", "effect") else "note", step, body or "", created_us)

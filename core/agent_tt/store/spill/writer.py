@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         CallEnd,
         DeliveryKind,
         ErrorInfo,
+        Hold,
         Judged,
         NewCall,
         NewRun,
@@ -134,6 +135,14 @@ class SpillWriter:
     def ask(self, step: int, call: int, new: NewQuestion) -> NoReturn:  # noqa: ARG002  the shape of a RunWriter
         """See `RunWriter`: nobody would find a question here."""
         raise StoreUnreadable("a question cannot be asked while the store cannot be written")
+
+    def holds(self) -> Sequence[Hold]:
+        """See `RunWriter`: nobody can hold what no store shows."""
+        return ()
+
+    def last_answer(self) -> int:
+        """See `RunWriter`."""
+        return self._numbers.delivery
 
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> NoReturn:  # noqa: ARG002  the shape of a RunWriter
         """Refuse: see `NumberingWriter`."""

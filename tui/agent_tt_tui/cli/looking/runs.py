@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import NotAStore
-from agent_tt.shapes.records import Shape, run_shape
+from agent_tt.shapes.records import Shape, held_runs, run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.progress import counter
@@ -16,7 +16,7 @@ from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.cli.wording import branch, ended_cell, hoped_cell, marks_of, no_runs, tell_unread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.model import Run
@@ -31,7 +31,7 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
     """List recorded runs, newest first. Of a folder (--store FOLDER) those of every file in it that opens.
 
     \b
-    --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}], of a
+    --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, held, …}], of a
              fork with --expect also expect: {expression, came, why}; of a folder also file
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.expecting import hoped_of
@@ -44,15 +44,15 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
         runs = source.runs(archived=archived, limit=limit)
         hidden = not runs and bool(source.runs(archived=True, limit=1))
         hoped = {run.id: found for run in runs if (found := hoped_of(source, run)) is not None}
-        place, bundle = source.path, bundle_of(source)
+        place, bundle, held = source.path, bundle_of(source), held_runs(source, runs)
     if options.as_json:
-        write_json([_shape(run, hoped.get(run.id)) for run in runs])
+        write_json([_shape(run, hoped.get(run.id)) | {"held": run.id in held} for run in runs])
         return
     terminal = options.terminal()
     if not runs:
         terminal.line(no_runs(terminal, place, hidden=hidden))
         return
-    _print_runs(terminal, runs, hoped)
+    _print_runs(terminal, runs, hoped, held)
     if bundle is not None:
         terminal.line(Cell(terminal.safe(f"{place.name}: a bundle, {bundle.signature.words}"), "muted"))
 
@@ -75,10 +75,11 @@ def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int |
             runs = source.runs(archived=archived, limit=limit)
             name = str(source.path.relative_to(folder))
             if options.as_json:
-                shapes += [run_shape(run) | {"file": str(source.path)} for run in runs]
+                held = held_runs(source, runs)
+                shapes += [run_shape(run) | {"file": str(source.path), "held": run.id in held} for run in runs]
             else:
                 terminal.line(Cell(terminal.safe(name), "strong"), f"  {shown.counted(len(runs), 'run')}")
-                _print_runs(terminal, runs, {})
+                _print_runs(terminal, runs, {}, held_runs(source, runs))
     if not opened:
         first = f" The first: {unread[0].path.name}: {unread[0].why}." if unread else ""
         files = shown.counted(len(unread), "file")
@@ -92,7 +93,7 @@ def _shape(run: Run, hoped: Hoped | None) -> Shape:
     return run_shape(run) | ({} if hoped is None else {"expect": hoped.to_json()})
 
 
-def _print_runs(terminal: Terminal, runs: Sequence[Run], hoped: Mapping[str, Hoped]) -> None:
+def _print_runs(terminal: Terminal, runs: Sequence[Run], hoped: Mapping[str, Hoped], held: Collection[str]) -> None:
     from agent_tt_tui.viewmodel.runs.runtree import run_rows
 
     columns = (
@@ -113,7 +114,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run], hoped: Mapping[str, Hop
         rows.append(
             [
                 Cell(branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs), "strong"),
-                ended_cell(run, terminal),
+                ended_cell(run, terminal, is_held=run.id in held),
                 *([hoped_cell(hoped[run.id].came, terminal) if run.id in hoped else Cell("")] if hoped else []),
                 Cell(shown.count(run.steps)),
                 Cell("" if tokens is None else shown.count(tokens)),

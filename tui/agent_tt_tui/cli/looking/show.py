@@ -10,6 +10,7 @@ from agent_tt.errors import UsageError
 from agent_tt.querying.checkpoints import find_place
 from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer, run_answer, step_answer
 from agent_tt.shapes.effects import unrecorded_tools
+from agent_tt.shapes.records import held_runs
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.effects import print_effects
 from agent_tt_tui.cli.looking.calls import asked_cells, print_asked, print_call
@@ -101,7 +102,7 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
 
     steps = source.steps(run.id)
     terminal = options.terminal()
-    run_line(terminal, run)
+    run_line(terminal, run, is_held=run.id in held_runs(source, [run]))
     print_hoped(terminal, hoped_of(source, run))
     _print_marks(terminal, source, run)
     columns = (

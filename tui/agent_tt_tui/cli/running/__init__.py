@@ -10,6 +10,7 @@
 | `steady` | running a program twice, the second time with the recorded answers |
 | `following`, `trust` | telling how a run goes on until it ends; asking before foreign code is run |
 | `questions`, `answer` | calls that wait for a decision: asked here, and answered from elsewhere |
+| `hold` | letting a running agent wait before its next calls |
 | `settle` | saying whether a call happened that is done once for its key |
 | `stop` | ending runs, whoever started them |
 """

@@ -1,4 +1,4 @@
-"""`agent-tt answer`: decide about calls of a running fork that wait."""
+"""`agent-tt answer`: decide about calls that wait, of a running fork or of an agent that is held."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 @click.option("--give", metavar="JSON", help="Do not make it: the agent gets this value.")
 @click.option("--error", metavar="ERROR", help='Do not make it: it raises this, "TimeoutError: no answer".')
 @click.option("--refuse", is_flag=True, help="Do not make it: the agent sees that it was denied.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Of an agent that is held: change its state first; VALUE is JSON. Alone it goes with --run.",
+)
 @click.option("--why", metavar="TEXT", help="With --refuse: what the agent is told.")
 @common_options
 def command(
@@ -39,9 +46,12 @@ def command(
     give: str | None,
     error: str | None,
     refuse: bool,
+    assignments: tuple[str, ...],
     why: str | None,
 ) -> None:
-    """Decide about a call of RUN that waits because its policy is ask; without a decision, list what waits.
+    """Decide about a call of RUN that waits; without a decision, list what waits.
+
+    A call waits because its fork's policy is ask, or because somebody holds its agent (`agent-tt hold`).
 
     Without RUN everything that waits in the store is meant. Exit code 3 when nothing waits, 2 when it was answered
     meanwhile, or its process is gone.
@@ -51,14 +61,17 @@ def command(
     agent-tt answer refund-loop/fork-1 --run
     agent-tt answer refund-loop/fork-1 --args '{"amount": 5}'
     agent-tt answer refund-loop/fork-1 --refuse --why "not on a Sunday"
-    --json: [{question, run, name, step, call, kind, tool, effect, args, editable, can_give, asked, trouble}];
-            of an answer that one, with {…, answer: {word, edited, why}}
+    agent-tt answer my-agent --set budget=3 --run
+    --json: [{question, run, name, step, call, lane, kind, tool, effect, args, editable, can_give, asked, trouble,
+            hold, state, can_edit_state}]; of an answer that one, with {…, answer: {word, edited, why}}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     chosen = [as_it_is, args is not None, give is not None, error is not None, refuse]
     if sum(chosen) > 1:
         raise UsageError("--run, --args, --give, --error and --refuse exclude each other")
     if why is not None and not refuse:
         raise UsageError("--why goes with --refuse")
+    as_it_is = as_it_is or (bool(assignments) and not any(chosen))
+    chosen.append(as_it_is)
     with options.source(*([run] if run else [])) as source:
         waiting = source.questions(source.run(run).id if run else None)
         if not any(chosen):
@@ -73,9 +86,19 @@ def command(
             decision = question.fail(error)
         else:
             decision = question.refuse(why or "") if refuse else question.run()
-        decision = decision.said_by("command")
+        decision = _with_state(question, decision, assignments).said_by("command")
         writable(source).answer_question(question.id, decision)
         _tell(options, source, question, decision)
+
+
+def _with_state(question: CallQuestion, decision: Decision, assignments: Sequence[str]) -> Decision:
+    from agent_tt.forking.editing.assignments import parse_assignment
+    from agent_tt.forking.editing.edits import with_old_values
+
+    edits = [parse_assignment(text) for text in assignments]
+    if question.state is not None:
+        edits = [*with_old_values(question.state, edits)]
+    return question.with_state(decision, edits)
 
 
 def _chosen(waiting: Sequence[CallQuestion], number: int | None, run: str | None) -> CallQuestion:

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from agent_tt.codec.parse import parse_value
 from agent_tt.codec.text import pretty
 from agent_tt.errors import AgentTTError, QuestionClosed
 from agent_tt_tui.cli.terminal import Cell, Terminal
+from agent_tt_tui.format import counted
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.forking.policy.answering import Asked
+    from agent_tt.model import Edit
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.options import Options
 
-__all__ = ["answer_waiting", "can_ask", "print_question", "refuse_unasked", "told"]
+__all__ = ["answer_waiting", "ask", "can_ask", "print_question", "refuse_unasked", "told"]
 
 _MOST_LINES: Final = 30
 """Lines of one argument that are shown; the editor has all."""
@@ -53,14 +56,24 @@ def answer_waiting(terminal: Terminal, source: RunSource, handle: RunHandle) -> 
 
     for question in source.questions():
         if is_of_fork(question, handle.run_id, handle.process):
-            _answer(terminal, question, source.run(question.run_id).name, handle)
+            ask(terminal, question, source.run(question.run_id).name, handle.answer)
 
 
-def _answer(terminal: Terminal, question: CallQuestion, name: str, handle: RunHandle) -> None:
+def ask(
+    terminal: Terminal, question: CallQuestion, name: str, answer: Callable[[CallQuestion, Decision], None]
+) -> None:
+    """Ask the person at the terminal about one call.
+
+    Args:
+        terminal: the terminal.
+        question: the call.
+        name: the name of its run.
+        answer: writes down what was decided.
+    """
     print_question(terminal, question, name)
     decision = _decide(terminal, question)
     try:
-        handle.answer(question, decision.said_by("terminal"))
+        answer(question, decision.said_by("terminal"))
     except QuestionClosed as error:  # somebody else was faster, or the fork has ended meanwhile
         terminal.line(terminal.safe(error.message))
     else:
@@ -71,17 +84,20 @@ def print_question(terminal: Terminal, question: CallQuestion, run_name: str) ->
     """Write what waits, with all its arguments."""
     glyphs = terminal.glyphs
     what = "writes" if question.effect == "write" else question.kind
+    waits = "waits for you" if question.hold is None else f"is held, in lane {terminal.safe(question.lane)}"
     terminal.line(
         Cell(f"{glyphs.person} {terminal.safe(question.name)}", "yours"),
-        Cell(f"  ({what})  waits for you", "strong"),
+        Cell(f"  ({what})  {waits}", "strong"),
         Cell(f"  question {question.id}, step {question.step} of {terminal.safe(run_name)}", "muted"),
     )
     if question.trouble:
         terminal.line(Cell(f"  {glyphs.failed} {terminal.safe(question.trouble)}", "failed"))
-    wide = max((len(_safe(key)) for key in question.args), default=0)
-    for key, value in question.args.items():
+    shown = [(key, value, "" if key in question.editable else "  (as it is)") for key, value in question.args.items()]
+    if question.state is not None:
+        shown.append(("the state", question.state, ""))
+    wide = max((len(_safe(key)) for key, _, _ in shown), default=0)
+    for key, value, mark in shown:
         lines = pretty(value).splitlines()
-        mark = "" if key in question.editable else "  (as it is)"
         for index, line in enumerate(lines[:_MOST_LINES]):
             head = _safe(key).ljust(wide) if not index else " " * wide
             terminal.line(Cell(f"  {head}  ", "muted"), terminal.safe(line), Cell("" if index else mark, "muted"))
@@ -91,6 +107,11 @@ def print_question(terminal: Terminal, question: CallQuestion, run_name: str) ->
 
 def told(question: CallQuestion, decision: Decision) -> str:
     """What was decided, in words."""
+    changed = f", the state with {counted(len(decision.state), 'change')}" if decision.state else ""
+    return _told(question, decision) + changed
+
+
+def _told(question: CallQuestion, decision: Decision) -> str:
     match decision.word:
         case "run" if decision.args:
             return f"{question.name} goes out with another {', '.join(decision.args)}"
@@ -111,17 +132,21 @@ def _decide(terminal: Terminal, question: CallQuestion) -> Decision:
     """
     choices = _CHOICES if question.can_give else _FEWER_CHOICES
     choices = choices if question.editable else choices.replace("[e]dit the arguments, ", "")
+    choices = choices if question.state is None else choices.replace("[n]o", "[s]tate, [n]o")
+    edits: tuple[Edit, ...] = ()
     while True:
         letter = click.prompt(f"Run it? {choices}", prompt_suffix=" ").strip().lower()[:1]
         try:
+            if letter == "s" and question.state is not None:
+                edits = _changed_state(terminal, question)
+                continue
             decision = _by_letter(letter, question)
+            if decision is not None:
+                return question.with_state(decision, edits)
         except AgentTTError as error:
             terminal.line(*filter(None, (terminal.safe(error.message),)))
             if error.hint:
                 terminal.line(terminal.safe(error.hint))
-            continue
-        if decision is not None:
-            return decision
 
 
 def _by_letter(letter: str, question: CallQuestion) -> Decision | None:
@@ -148,6 +173,32 @@ def _edited(question: CallQuestion) -> Decision | None:
 
     text = edit_outside(pretty(shown), ".json", check=_trouble(question), ask_again=_ask_again, env=os.environ)
     return None if text is None else question.run_text(text)
+
+
+def _changed_state(terminal: Terminal, question: CallQuestion) -> tuple[Edit, ...]:
+    """What is to be changed of the state: in the user's editor, where they have named one, else one PATH=VALUE."""
+    from agent_tt.forking.editing.assignments import parse_assignment
+    from agent_tt.forking.editing.between import edits_between
+    from agent_tt.forking.editing.edits import with_old_values
+
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        edits = with_old_values(question.state, [parse_assignment(click.prompt("PATH=VALUE, the value as JSON"))])
+    else:
+        from agent_tt_tui.viewmodel.edits.external_editor import edit_outside
+
+        text = edit_outside(pretty(question.state), ".json", check=_unreadable, ask_again=_ask_again, env=os.environ)
+        edits = () if text is None else edits_between(question.state, parse_value(text))
+    for edit in edits:
+        terminal.line(Cell("  before it goes on: ", "muted"), terminal.safe(f"{edit.path or 'the state'} is changed"))
+    return edits
+
+
+def _unreadable(text: str) -> str | None:
+    try:
+        parse_value(text)
+    except AgentTTError as error:
+        return error.message
+    return None
 
 
 def _trouble(question: CallQuestion) -> Callable[[str], str | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
+from agent_tt.errors import UsageError
 from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, with_options
@@ -14,7 +15,7 @@ from agent_tt_tui.cli.terminal import Terminal
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agent_tt.launching.command import Recorded
     from agent_tt.launching.settings import OutsideEffect
@@ -55,6 +56,12 @@ call_options = with_options(
     type=click.Choice(["continue", "stop"]),
     help="Where the store cannot be written: continue, and record into a file beside it (default), or stop.",
 )
+@click.option(
+    "--proxy",
+    is_flag=True,
+    help="Record a program in any language, by its requests to OpenAI, Anthropic and Gemini.",
+)
+@click.option("--attach", is_flag=True, help="Let it be held while it runs, by `agent-tt hold` or Z in the app.")
 @common_options
 def command(
     options: Options,
@@ -65,6 +72,8 @@ def command(
     patch: str,
     checkpoints: str | None,
     on_store_error: Literal["continue", "stop"] | None,
+    attach: bool,
+    proxy: bool,
 ) -> int:
     """Run COMMAND and record its model calls, HTTP requests and tools; its code stays as it is.
 
@@ -74,6 +83,7 @@ def command(
     \b
     agent-tt record -- python my_agent.py --fast
     agent-tt record --name nightly -- python -m my_app
+    agent-tt record --proxy -- node agent.js
     agent-tt record --call my_app.api.charge=write --call my_app.llm.invoke=llm -- python my_agent.py
     --json: {exit_code, runs: [as in `runs`], unseen, warnings}, on standard error
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -82,6 +92,12 @@ def command(
     from agent_tt.store.file.locate import writable_store_path
 
     config = load()
+    if proxy:
+        if calls or patch:
+            raise UsageError(
+                "--call and --patch look into a Python program, and --proxy does not", hint="leave one out"
+            )
+        command, name = proxied(command), name or name_of(command)
     named = {**config.calls, **named_calls(calls)}
     recorded = record_command(
         command,
@@ -91,6 +107,7 @@ def command(
         patch=patch_kinds(patch),
         checkpoints=checkpoints or config.checkpoints or "all",
         on_store_error=on_store_error or config.on_store_error or "continue",
+        attach=attach,
     )
     if options.as_json:
         _write_json(recorded)
@@ -101,6 +118,31 @@ def command(
     if recorded.exit_code:
         return recorded.exit_code
     raise recorded.problem
+
+
+def proxied(command: Sequence[str]) -> tuple[str, ...]:
+    """The command that starts a program behind the proxy.
+
+    Raises:
+        UsageError: a variable that names a provider's address holds none.
+        NotFound: there is no such program.
+    """
+    import os
+
+    from agent_tt.proxying.child import Child
+    from agent_tt.proxying.upstreams import to_arguments, upstreams_of
+
+    Child(command)  # which refuses one that is not there
+    return (sys.executable, "-m", "agent_tt.proxying", *to_arguments(upstreams_of(os.environ), command))
+
+
+def name_of(command: Sequence[str]) -> str:
+    """What the run of a program behind the proxy is called: its script, else the program."""
+    from pathlib import Path
+
+    words = [word for word in command[1:] if not word.startswith("-")]
+    script = next((word for word in words if Path(word).is_file()), command[0])
+    return Path(script).stem
 
 
 def named_calls(texts: Iterable[str]) -> dict[str, OutsideEffect]:

@@ -26,6 +26,7 @@ from agent_tt_tui.screens.debugger.time import Time
 from agent_tt_tui.screens.debugger.watch_reading import WatchReading
 from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
+from agent_tt_tui.screens.running.holding import Holding
 from agent_tt_tui.screens.running.run_again import RunAgain
 from agent_tt_tui.screens.running.run_control import RunControl
 from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
@@ -102,6 +103,7 @@ class DebuggerScreen(CommandScreen[None]):
             Pdb(self.time, self.run_again),
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),
+            Holding(self, self.shown_runs, lambda: source),
             self.approvals,
             Goldens(self, lambda: (source, self.model.run)),
         )

@@ -3,6 +3,7 @@
 | module | does |
 |---|---|
 | `run_control`, `approvals`, `ask` | how runs ended, and stopping one; calls that wait for a person, and their dialog |
+| `holding` | letting a running agent wait before its next calls |
 | `run_again`, `replayed` | replaying and resuming the run at hand; what a replay found |
 | `fork`, `replay`, `resume` | dialogs that say all that happens before it does |
 | `attempt` | what these have in common: plan, progress and trouble; how their rows are shared |

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import TextArea
 
 from agent_tt.errors import AgentTTError
+from agent_tt.forking.editing.assignments import parse_assignment
+from agent_tt.forking.editing.edits import with_old_values
 from agent_tt_tui.dialog import Dialog
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.keymaps import ASK, ASK_TYPING
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.external import edit_in_terminal
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.viewmodel.running.asking import Arguments, Judged, change_of, judge_arguments
+from agent_tt_tui.viewmodel.running.asking import (
+    Arguments,
+    Judged,
+    change_of,
+    changes_of_state,
+    judge_arguments,
+)
 from agent_tt_tui.widgets.dialogs.ask_form import AskAction, AskFacts, AskTitle
 from agent_tt_tui.widgets.dialogs.edit_form import EditArea, Passage, Section
 
@@ -23,10 +31,11 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Resize
 
+    from agent_tt.model import Edit
     from agent_tt.questions import CallQuestion, Decision
 
 _LOW_BELOW = 24
-_DECIDING = frozenset({"ask.run", "ask.give", "ask.error", "ask.refuse"})
+_DECIDING = frozenset({"ask.run", "ask.give", "ask.error", "ask.refuse", "ask.state"})
 _TOO_LONG = "too long for this box: ^e opens it in $EDITOR"
 
 
@@ -57,6 +66,7 @@ class AskDialog(Dialog["Decision"]):
         self._arguments = Arguments.of(question)
         self._text = self._arguments.text
         self._judged = judge_arguments(question, self._text)
+        self._edits: tuple[Edit, ...] = ()
         self.set_class(bool(self._arguments.fixed or question.trouble), "crowded")
 
     def compose_content(self) -> ComposeResult:
@@ -109,7 +119,8 @@ class AskDialog(Dialog["Decision"]):
 
     def _judge(self) -> None:
         self._judged = judge_arguments(self.question, self._text)
-        changes = change_of(self.question, self._judged.decision, look_of(self).glyphs.to)
+        to = look_of(self).glyphs.to
+        changes = [*change_of(self.question, self._judged.decision, to), *changes_of_state(self._edits, to)]
         self.query_one("#ask-change", Passage).show_pieces(changes or [("nothing yet", "note")])
         too_long = self._arguments.too_long and self._text == self._arguments.text
         self.query_one(AskAction).judged = Judged(self._judged.decision, _TOO_LONG) if too_long else self._judged
@@ -128,6 +139,8 @@ class AskDialog(Dialog["Decision"]):
             return "leave the arguments first: ctrl+s"
         if command_id == "ask.run" and self._judged.decision is None:
             return self._judged.message
+        if command_id == "ask.state" and question.state is None:
+            return "no state can be changed here" if question.hold is not None else "its agent is not held"
         if command_id in ("ask.edit", "ask.editor", "ask.recorded") and not question.editable:
             return "nothing of this call can be changed: run it as it is, or refuse it"
         if command_id == "ask.edit" and self._arguments.too_long:
@@ -142,14 +155,14 @@ class AskDialog(Dialog["Decision"]):
 
     def action_run(self) -> None:
         """Let it go out with the arguments as they stand."""
-        self.dismiss(self._judged.decision)
+        self._decide(self._judged.decision)
 
     def action_give(self) -> None:
         """Ask for the value that the agent gets in its place."""
         prompt = PromptDialog(
             "Give a value", detail="JSON, in place of what it would come back with", check=self._check_value
         )
-        self.ask(prompt, lambda text: self.dismiss(self.question.give_text(text)))
+        self.ask(prompt, lambda text: self._decide(self.question.give_text(text)))
 
     def _check_value(self, text: str) -> str | None:
         return _trouble(lambda: self.question.give_text(text))
@@ -162,12 +175,42 @@ class AskDialog(Dialog["Decision"]):
             placeholder="TimeoutError: no answer",
             check=lambda text: _trouble(lambda: self.question.fail(text)) if text else "type an error",
         )
-        self.ask(prompt, lambda text: self.dismiss(self.question.fail(text)))
+        self.ask(prompt, lambda text: self._decide(self.question.fail(text)))
 
     def action_refuse(self) -> None:
         """Ask why, which may stay empty, and refuse it."""
         prompt = PromptDialog("Refuse", detail="why: the agent is told; enter alone is enough")
-        self.ask(prompt, lambda why: self.dismiss(self.question.refuse(why)))
+        self.ask(prompt, lambda why: self._decide(self.question.refuse(why)))
+
+    def _decide(self, decision: Decision | None) -> None:
+        """Return what was decided, with what is to be changed of the state first."""
+        self.dismiss(None if decision is None else self.question.with_state(decision, self._edits))
+
+    # Editing the state of an agent that is held.
+
+    def action_state(self) -> None:
+        """Ask for one change of the state; it is made when the call is decided."""
+        prompt = PromptDialog(
+            "Change the state",
+            detail="before the agent goes on",
+            placeholder="budget=3",
+            check=lambda text: _trouble(lambda: self._with(text)) if text else "type PATH=VALUE, the value as JSON",
+        )
+        self.ask(prompt, self._change_state)
+
+    def _change_state(self, text: str) -> None:
+        self._edits = self._with(text)
+        self._judge()
+
+    def _with(self, text: str) -> tuple[Edit, ...]:
+        """The changes of the state so far and one more.
+
+        Raises:
+            AgentTTError: it cannot be read, or not be made.
+        """
+        question = self.question
+        edits = with_old_values(question.state, [*self._edits, parse_assignment(text)])
+        return question.with_state(question.run(), edits).state
 
     # Editing the arguments.
 
@@ -215,7 +258,7 @@ class AskDialog(Dialog["Decision"]):
             self.dismiss(None)
 
 
-def _trouble(read: Callable[[], Decision]) -> str | None:
+def _trouble(read: Callable[[], object]) -> str | None:
     try:
         read()
     except AgentTTError as error:

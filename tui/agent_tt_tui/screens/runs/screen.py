@@ -12,6 +12,7 @@ from agent_tt_tui.keymaps import RUNS
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
+from agent_tt_tui.screens.running.holding import Holding
 from agent_tt_tui.screens.running.run_again import RunAgain
 from agent_tt_tui.screens.running.run_control import RunControl
 from agent_tt_tui.screens.runs.comparing import Comparing
@@ -71,6 +72,7 @@ class RunsScreen(CommandScreen[None]):
             Keeping(self, self.listing, self.opening),
             RunAgain(self, self.opening, replays),
             RunControl(self, self.shown_runs, lambda _: source),
+            Holding(self, self.shown_runs, lambda: source),
             approvals,
             Goldens(self, self._run_to_keep),
         )

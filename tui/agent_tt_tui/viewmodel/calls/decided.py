@@ -12,6 +12,7 @@ from agent_tt_tui.viewmodel.values.pieces import TextLine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
     from agent_tt_tui.glyphs import Glyphs
 
@@ -36,7 +37,9 @@ def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
     if not answered:
         return
     words = _WORDS.get(answered.word or "", "")
-    if answered.by == "nobody":
+    if answered.by == "nobody" and answered.word == "run":
+        words = "it was held, and let go as it was"
+    elif answered.by == "nobody":
         words = "it was refused, because nobody could be asked"
     if before:
         words = "you edited it, and let it go out"
@@ -45,14 +48,20 @@ def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
     yield TextLine(((f"{glyphs.person} {words}", "yours"), (told, "muted")))
     now = call.args if isinstance(call.args, dict) else {}
     for name, value in before.items():
-        yield TextLine(
-            (
-                (f"  {clean(name)} ", "muted"),
-                (clean(summary(value, _SHOWN)), "removed"),
-                (f" {glyphs.to} ", "muted"),
-                (clean(summary(now.get(name), _SHOWN)), "added"),
-            )
+        yield _changed(name, value, now.get(name), glyphs)
+    for edit in call.facts.hold.state:
+        yield _changed(f"state.{edit.path}", edit.old, edit.value, glyphs)
+
+
+def _changed(name: str, before: Wire, after: Wire, glyphs: Glyphs) -> TextLine:
+    return TextLine(
+        (
+            (f"  {clean(name)} ", "muted"),
+            (clean(summary(before, _SHOWN)), "removed"),
+            (f" {glyphs.to} ", "muted"),
+            (clean(summary(after, _SHOWN)), "added"),
         )
+    )
 
 
 def once_words(call: Call) -> str | None:

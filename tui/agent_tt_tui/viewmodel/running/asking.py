@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
@@ -89,6 +90,20 @@ def change_of(question: CallQuestion, decision: Decision | None, to: str) -> Seq
         old, new = (_short(each) for each in (question.args.get(name), value))
         pieces += [("  ", "text")] * bool(pieces)
         pieces += [(clean(f"{name} "), "muted"), (old, "removed"), (f" {to} ", "muted"), (new, "added")]
+    return pieces
+
+
+def changes_of_state(edits: Sequence[Edit], to: str) -> Sequence[Piece]:
+    """What would be changed of the state before the agent goes on.
+
+    Args:
+        edits: The changes.
+        to: The glyph between an old value and a new one.
+    """
+    pieces: list[Piece] = []
+    for edit in edits:
+        pieces += [(clean(f"  state.{edit.path} "), "muted"), (_short(edit.old), "removed")]
+        pieces += [(f" {to} ", "muted"), (_short(edit.value), "added")]
     return pieces
 
 

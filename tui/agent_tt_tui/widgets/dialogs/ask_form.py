@@ -35,7 +35,8 @@ class AskTitle(PaneTitle):
         """Add the title and what waits."""
         glyphs, question = look_of(self).glyphs, self._question
         row.add(clean(self.title).upper(), styles.title).add(f"  {glyphs.person} ", styles.yours)
-        row.add(clean(question.name), styles.strong).add(" waits for you", styles.yours)
+        waits = " waits for you" if question.hold is None else f" is held in lane {clean(question.lane)}"
+        row.add(clean(question.name), styles.strong).add(waits, styles.yours)
 
 
 class AskFacts(RowWidget):

@@ -11,20 +11,25 @@ import dataclasses
 import sys
 from collections import deque
 from collections.abc import Mapping, MutableMapping, MutableSequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.decode import decode
+from agent_tt.codec.encode import encode
 from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.history.changes.census import references_to
+from agent_tt.history.digest import digest
+from agent_tt.recording.steps.snapshot import gives_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_tt.codec.wire import Path
     from agent_tt.model import Edit
+    from agent_tt.recording.open_run import OpenStep
 
-__all__ = ["CannotChange", "change_in_place", "is_held_inside"]
+__all__ = ["CannotChange", "change_in_place", "change_state", "change_state_of"]
 
 _GONE: Final = object()
 _OURS: Final = 2
@@ -69,7 +74,64 @@ def change_in_place(root: object, edits: Iterable[Edit]) -> object:
     return root
 
 
-def is_held_inside(root: object, path: Path) -> bool:
+def change_state_of(step: OpenStep, edits: Sequence[Edit]) -> None:
+    """Change what a step works on, for the agent too.
+
+    Args:
+        step: the step, which is open or has just ended.
+        edits: changes of its state, in order.
+
+    Raises:
+        CannotChange: there is nothing that could be changed, or the change would not reach the agent.
+        NotRebuildable: a value cannot be made with the classes that are loaded.
+    """
+    steps = step.recording.model_steps
+    state = step.state
+    if state is None or (steps is not None and steps.makes(step.number)):
+        raise CannotChange("the agent has no state that could be changed")
+    others = sys.getrefcount(state) - _OURS - step.references_to(state)
+    change_state(state, edits, is_shared=others > 0 and others > references_to(state))
+
+
+def change_state(state: object, edits: Sequence[Edit], *, is_shared: bool) -> None:
+    """Change a live state object in place, and make sure that this reaches the agent.
+
+    Args:
+        state: the object.
+        edits: changes of it, in order.
+        is_shared: whether anybody but the recording holds it.
+
+    Raises:
+        CannotChange: as of `change_in_place`, or the change would not reach the agent.
+        NotRebuildable: a value cannot be made with the classes that are loaded.
+    """
+    if gives_state(state):
+        _change_object(state, edits)
+        return
+    for edit in edits:
+        if not is_shared and not _is_held_inside(state, parse_path(edit.path)):
+            raise CannotChange(
+                f"nothing of the agent's holds {edit.path or 'it'}, because each step is given a state made for it;"
+                " edit a result or an answer instead"
+            )
+        if change_in_place(state, [edit]) is not state:
+            raise CannotChange(f"it is a {type(state).__name__}, which cannot be changed in place")
+
+
+def _change_object(state: Any, edits: Sequence[Edit]) -> None:
+    """Change an object that says itself what its state is: by `load_state` where it has one, else what it holds."""
+    owner = type(state)
+    load = getattr(owner, "load_state", None)
+    wanted = change_in_place(decode(encode(state.get_state()), LOADED), edits)
+    if callable(load) and getattr(load, "__self__", None) is not owner:
+        load(state, copy(wanted))
+    else:
+        change_in_place(state, edits)
+    if digest(encode(state.get_state())) != digest(encode(wanted)):
+        raise CannotChange(f"{owner.__name__}.get_state() gives something else afterwards")
+
+
+def _is_held_inside(root: object, path: Path) -> bool:
     """Whether anybody holds a part of `root` that an edit at `path` changes, so that the change is not lost."""
     node = root
     for key in path[:-1]:

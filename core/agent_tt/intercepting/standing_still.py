@@ -23,19 +23,22 @@ from agent_tt.recording.lanes.hooks import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agent_tt.intercepting.approvals import Approvals
+    from agent_tt.intercepting.asking import Asking
 
 __all__ = ["standing_still"]
 
 _CLOCKS: Final = ((time, "monotonic"), (threading, "_time"), (queue, "time"), (subprocess, "_time"))
 
+_OUR_OWN: Final = "agent-tt "
+"""What the names of our own threads begin with."""
+
 
 @contextmanager
-def standing_still(approvals: Approvals) -> Iterator[None]:
+def standing_still(asking: Asking) -> Iterator[None]:
     """Let the deadlines of this process stand still while a question is open, as long as the block lasts."""
-    without_held = partial(_without_held, approvals)
+    without_held = partial(_without_held, asking)
     patches = [Patch(module, name, without_held) for module, name in _CLOCKS if hasattr(module, name)]
-    patches.append(Patch(threading.Condition, "wait", partial(_waiting_on, approvals)))
+    patches.append(Patch(threading.Condition, "wait", partial(_waiting_on, asking)))
     for patch in patches:
         patch.apply()
 
@@ -46,30 +49,32 @@ def standing_still(approvals: Approvals) -> Iterator[None]:
             patches.append(Patch(clock, "current_time", without_held))
             patches[-1].apply()
 
-    approvals.prepare = prepare
+    asking.prepare = prepare
     try:
         yield
     finally:
-        approvals.prepare = None
+        asking.prepare = None
         for patch in reversed(patches):
             patch.undo()
 
 
-def _without_held(approvals: Approvals, original: Callable[..., Any]) -> Callable[..., Any]:
+def _without_held(asking: Asking, original: Callable[..., Any]) -> Callable[..., Any]:
     def clock(*args: object) -> float:
-        return approvals.held.without(original, *args)
+        return asking.held.without(original, *args)
 
     return clock
 
 
-def _waiting_on(approvals: Approvals, original: Callable[..., Any]) -> Callable[..., Any]:
+def _waiting_on(asking: Asking, original: Callable[..., Any]) -> Callable[..., Any]:
     def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
         if timeout is None or timeout <= 0:
             return bool(original(condition, timeout))
-        before = approvals.held.seconds()
+        if threading.current_thread().name.startswith(_OUR_OWN):  # heartbeats go on, so that the agent counts as there
+            return bool(original(condition, timeout))
+        before = asking.held.seconds()
         is_notified = bool(original(condition, timeout))
         while not is_notified:  # nobody can notify between two waits: whoever does needs the lock that we hold
-            now = approvals.held.seconds()
+            now = asking.held.seconds()
             if now <= before:
                 break
             before, more = now, now - before

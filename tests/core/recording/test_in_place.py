@@ -13,7 +13,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.model import Edit
-from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
+from agent_tt.recording.steps.in_place import CannotChange, _is_held_inside, change_in_place
 
 
 class Point(NamedTuple):
@@ -109,10 +109,10 @@ def test_what_is_not_there_is_named(state: Any, change: Edit, says: str) -> None
 
 def test_a_part_that_only_its_state_holds_is_told_from_one_that_is_shared() -> None:
     messages: list[Any] = [{"content": "hello"}]
-    assert is_held_inside({"messages": messages}, ("messages", 0))
-    assert is_held_inside({"messages": messages}, ("messages", 0, "content"))
-    assert not is_held_inside({"messages": [{"content": str(1)}]}, ("messages", 0, "content"))
-    assert not is_held_inside({"n": 1}, ("n",))
+    assert _is_held_inside({"messages": messages}, ("messages", 0))
+    assert _is_held_inside({"messages": messages}, ("messages", 0, "content"))
+    assert not _is_held_inside({"messages": [{"content": str(1)}]}, ("messages", 0, "content"))
+    assert not _is_held_inside({"n": 1}, ("n",))
 
 
 def test_the_history_of_a_state_holds_no_part_of_it_for_anybody() -> None:
@@ -120,9 +120,9 @@ def test_the_history_of_a_state_holds_no_part_of_it_for_anybody() -> None:
     shadow = Shadow()
     for seq in range(4):
         shadow.step(state, seq)
-    assert not is_held_inside(state, ("messages", 3, "content"))
-    assert not is_held_inside(state, ("part 3", "n"))
+    assert not _is_held_inside(state, ("messages", 3, "content"))
+    assert not _is_held_inside(state, ("part 3", "n"))
     parts = [state["messages"][3], state["part 3"]]
-    assert is_held_inside(state, ("messages", 3, "content"))
-    assert is_held_inside(state, ("part 3", "n"))
+    assert _is_held_inside(state, ("messages", 3, "content"))
+    assert _is_held_inside(state, ("part 3", "n"))
     del parts
