@@ -134,7 +134,9 @@ class _Walk:
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict; one like it is not gone through again."""
-        if self.known is None or VALUE in fields or "value" in fields or (name and kind_of(name) is not None):
+        if name and kind_of(name) is None and not is_described(name):
+            name = ""  # it says nothing of what is in there
+        if self.known is None or name or VALUE in fields or "value" in fields:
             return self._dict(fields, name)  # its own name counts too
         seen = self.known.seen()
         try:
