@@ -197,7 +197,8 @@ def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
 
 def _least(patterns: list[bytes]) -> int:
     """How long a text is at least that a pattern fits."""
-    return min(parser.parse(pattern.decode("latin-1")).getwidth()[0] for pattern in patterns)
+    widths: list[int] = [parser.parse(pattern.decode("latin-1")).getwidth()[0] for pattern in patterns]
+    return min(widths)
 
 
 def _signs_of(places: Mapping[str, Place]) -> tuple[list[bytes], list[_Meant]]:
