@@ -126,7 +126,7 @@ class _Anchors:
         return (self._searches or self._made()).words(text)
 
     def _made(self) -> _Searches:
-        words, forms = chain.from_iterable(self._words.values()), self._forms.values()
+        words, forms = chain.from_iterable(self._words.values()), filter(None, self._forms.values())
         self._searches = _searches_for(tuple(words), tuple(forms))
         return self._searches
 
@@ -172,7 +172,6 @@ def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
     searches = [
         (_least([pattern for _, pattern in each]), [word for word, _ in each], patterns_in([form for _, form in each]))
         for each in forms
-        if each
     ]
 
     def words_of(written: bytes) -> set[str]:
@@ -198,7 +197,8 @@ def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
 
 def _least(patterns: list[bytes]) -> int:
     """How long a text is at least that a pattern fits."""
-    return min(parser.parse(pattern.decode("latin-1")).getwidth()[0] for pattern in patterns)
+    widths: list[int] = [parser.parse(pattern.decode("latin-1")).getwidth()[0] for pattern in patterns]
+    return min(widths)
 
 
 def _signs_of(places: Mapping[str, Place]) -> tuple[list[bytes], list[_Meant]]:

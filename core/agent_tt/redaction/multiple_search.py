@@ -29,6 +29,7 @@ _LIBRARY: Final = "hyperscan"
 _MOST: Final = 1 << 30
 """Bytes that the library searches in one go; it takes no more than four times as many."""
 _LONGEST_FOUND: Final = 1 << 10
+_AS_PATTERN: Final = [bytes([byte]) if chr(byte).isalnum() and byte < 128 else rb"\x%02x" % byte for byte in range(256)]
 
 
 @cache
@@ -116,4 +117,4 @@ def _note(index: int, _start: int, end: int, _flags: int, found: Found) -> None:
 
 def _as_pattern(sign: bytes) -> bytes:
     """A sign as a pattern that fits it alone. No byte of it may be a NUL, at which the library would stop reading."""
-    return b"".join(b"%c" % byte if chr(byte).isalnum() else rb"\x%02x" % byte for byte in sign)
+    return b"".join(map(_AS_PATTERN.__getitem__, sign))

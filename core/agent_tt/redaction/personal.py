@@ -54,13 +54,12 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 _PARTS: Final = rb"[-+ ./()]"
 """What may part digits."""
-_SIGNS_OF_PARTS: Final = b"-+ ./()"
 _IN_WORD: Final = rb"ac-mo-qsu-z_"
 r"""With what a word goes on: not with what ends an escape, as in `\n` and `%2b`."""
-_OF_DATE: Final = rb"[0-9]{3}-[0-9]{2}-[0-9]{2}(?!%b{0,2}+[0-9])" % _PARTS
-_RUN: Final = re.compile(
-    rb"[0-9](?<![0-9%b][0-9])(?:(?<=[+A-Zb][0-9])|(?!%b))(?:%b{0,2}+[0-9]){7,}+" % (_IN_WORD, _OF_DATE, _PARTS)
-)
+_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+"""One sign is looked for much faster than one of ten."""
+_OF_DATE: Final = rb"000-00-00(?!%b{0,2}+0)" % _PARTS
+_RUN: Final = re.compile(rb"0(?<![0%b]0)(?:(?<=[+A-Zb]0)|(?!%b))(?:%b{0,2}+0){7,}+" % (_IN_WORD, _OF_DATE, _PARTS))
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand. None begins right after
 a letter, and a date alone (2026-11-24, with no plus before it) has too few digits for any."""
 _DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
@@ -196,11 +195,11 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
 
 
 def _numbers(text: str) -> Iterator[Span]:
-    for match in _RUN.finditer(as_searched(text)):
+    for match in _RUN.finditer(as_searched(text).translate(_AS_ZEROS)):
         start, end = match.start() - 1, match.end() - 1
         run = text[start:end]
         if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _is_date(text, start, end)):
-            yield from _in_digits(text, start, end, len(match[0].translate(None, _SIGNS_OF_PARTS)))
+            yield from _in_digits(text, start, end, match[0].count(b"0"))
 
 
 def _with_letters(text: str) -> Iterator[Span]:

@@ -99,12 +99,20 @@ class _Walk:
         text: gives a text without secrets.
         hide: gives what stands for a secret whose name gave it away.
         clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
+        asked: those in which questions have nothing that goes: nothing of them goes anywhere else.
 
     Attributes:
         known: these.
     """
 
-    def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: Clean | None = None) -> None:
+    def __init__(
+        self,
+        text: Callable[[str], str],
+        hide: Hide | None = None,
+        clean: Clean | None = None,
+        asked: Clean | None = None,
+    ) -> None:
+        self._asked = asked
         self._clean = text
         self._hide = hide or marked
         self.known = clean
@@ -134,14 +142,16 @@ class _Walk:
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict; one like it is not gone through again."""
-        if self.known is None or VALUE in fields or "value" in fields or (name and kind_of(name) is not None):
+        if name and kind_of(name) is None and not is_described(name):
+            name = ""  # it says nothing of what is in there
+        if self.known is None or name or VALUE in fields or "value" in fields:
             return self._dict(fields, name)  # its own name counts too
         seen = self.known.seen()
         try:
             known = (hash(tuple(fields.items())), _OBJECT)
         except TypeError:  # it holds others
             return self._dict(fields, name)
-        if known in seen:
+        if known in seen or (self._asked is not None and known in self._asked.seen()):
             return fields
         shown = self._dict(fields, name)
         if shown is fields:
@@ -274,10 +284,11 @@ class _Walk:
         return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
 
 
-_KEPT: Final = _Walk(redact_text, clean=Clean())
 _ASKED: Final = _Walk(asked_text, clean=Clean())
-_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean())
-"""The ways of going through a value; objects in which nothing was found are known to each by itself."""
+_KEPT: Final = _Walk(redact_text, clean=Clean(), asked=_ASKED.known)
+_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean(), asked=_ASKED.known)
+"""The ways of going through a value. A question has every mark as one, so what it leaves as it is the others do too;
+what they leave as it is is known to each by itself."""
 _KEYS: Final = Clean()
 """Keys of objects in which nothing was found."""
 

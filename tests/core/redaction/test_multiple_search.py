@@ -1,0 +1,91 @@
+"""Many signs and patterns found in one pass: what is found is what one search after the other finds."""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import cache
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import given as for_all
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from agent_tt.redaction import anchors, multiple_search, personal, shapes
+from agent_tt.redaction.multiple_search import patterns_in, signs_in
+
+pytestmark = pytest.mark.skipif(find_spec("hyperscan") is None, reason="Hyperscan is not installed here")
+
+PATTERNS = (
+    *personal._OF_PERSONAL.values(),
+    *personal._OF_STRICT.values(),
+    *personal._OF_ADDRESSES.values(),
+    shapes._FORM_OF_PARTS,
+)
+PIECES = (
+    *(b" ", b"a", b"pin", b"PIN", b"_", b"0", b"1234", b"56789", b"+49 170 ", b"2026-11-24T08:21:21Z", b"::1:"),
+    *(b"fe80:", b".10", b".255", b"AB12", b"12345678-Z", b"\0", b"\n", b"\\n", b"x" * 22, b".abcdef.", b"w" * 27),
+    *(b"?", b"%2B", b"b"),
+)  # fmt: skip
+SIGNS = (*{piece: None for piece in PIECES if len(piece) < 8}, b"pi", b"in")
+finder = cache(lambda make, said: make(said))  # made once: that takes as long as a thousand searches
+texts = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+
+
+@settings(max_examples=300, deadline=None)
+@for_all(texts)
+def test_signs_are_found_wherever_they_stand(text: bytes):
+    places = [
+        (index, match.start() + len(sign))
+        for index, sign in enumerate(SIGNS)
+        for match in re.finditer(b"(?=" + re.escape(sign) + b")", text)
+    ]
+    assert sorted(finder(signs_in, SIGNS)(text)) == sorted(places)
+
+
+@settings(max_examples=500, deadline=None)
+@for_all(texts)
+def test_patterns_are_found_that_re_finds(text: bytes):
+    found = {index for index, _ in finder(patterns_in, PATTERNS)(text)}
+    assert found == {index for index, pattern in enumerate(PATTERNS) if re.search(pattern, text, re.DOTALL)}
+
+
+@settings(max_examples=200, deadline=None)
+@for_all(texts)
+def test_a_text_too_long_for_one_go_is_searched_in_several(text: bytes):
+    find = finder(signs_in, (b"pin", b"1234", b"\n"))
+    with pytest.MonkeyPatch.context() as short:
+        short.setattr(multiple_search, "_MOST", 12)
+        short.setattr(multiple_search, "_LONGEST_FOUND", 4)
+        in_parts = find(text)
+    assert set(in_parts) == set(find(text))
+
+
+def test_threads_search_at_the_same_time():
+    text, found = b"pin 1234 " * 20_000, []
+    find = signs_in([b"pin", b"1234"])
+    threads = [threading.Thread(target=lambda: found.append(len(find(text)))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [40_000] * 6
+
+
+def test_a_machine_that_the_library_was_not_made_for_is_searched_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    import hyperscan
+
+    class NotMade:
+        def compile(self, **_: object) -> None:
+            raise hyperscan.error("the processor lacks something")
+
+    monkeypatch.setattr(hyperscan, "Database", NotMade)
+    multiple_search.is_at_once.cache_clear()
+    anchors._searches_for.cache_clear()
+    try:
+        assert signs_in([b"pin"])(b"a pin, a pin") == [(0, 5), (0, 12)]
+        assert patterns_in([b"p[aeiou]n"])(b"a pin") == [(0, 5)]
+    finally:
+        multiple_search.is_at_once.cache_clear()
+        anchors._searches_for.cache_clear()
