@@ -90,7 +90,7 @@ ONLY_FOR_KEYS = (
     "zoneinfo",
 )
 
-MOST_MODULES = 295
+MOST_MODULES = 298
 """Modules of ours that may be there when the first frame is."""
 
 

@@ -13,7 +13,6 @@ from agent_tt.errors import UsageError
 from agent_tt_tui.keymaps import CONTEXTS, LIST, TIMELINE, TREE
 from agent_tt_tui.look import Look
 from agent_tt_tui.theme import OURS
-from agent_tt_tui.viewmodel.own_commands import read_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,6 +48,10 @@ def chosen_look(settings: Config) -> Look:
 
 def _check_commands(settings: Config) -> None:
     """Refuse a command of the user's own whose key is none, or is taken on some screen."""
+    if not settings.commands:
+        return
+    from agent_tt_tui.viewmodel.own_commands import read_line
+
     taken: dict[str, str] = {}
     for context in _ALL:
         for command in context.commands:
