@@ -11,5 +11,6 @@
 | `weighing` | tokens and costs of items and origins, which add up to those of the call |
 | `changing` | what was added, cut and shortened since the last call in the lane |
 | `dropping` | what is gone: words of the user, and facts that a later answer needed |
+| `words` | an item and its origins in a few words |
 | `without` | the edit of a fork whose request lacks an item, or why there is none |
 """

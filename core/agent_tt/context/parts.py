@@ -10,6 +10,7 @@ from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import pretty
 from agent_tt.codec.wire import envelope_type
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, conversation_in
+from agent_tt.providers.model_talk import messages_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.providers.model_talk import ModelTalk, ModelTalks
     from agent_tt.providers.shapes import Asked, Message, OfferedTool
 
-__all__ = ["Part", "PartKind", "asked_text", "parts_of", "said_parts"]
+__all__ = ["Part", "PartKind", "asked_text", "parts_in", "parts_of", "said_parts"]
 
 PartKind = Literal["system", "tools", "text", "thinking", "call", "result"]
 """What a part of a request is: a text of the system's, an offered tool, what somebody said, what a model thought, a
@@ -78,6 +79,11 @@ def parts_of(call: Call, talks: ModelTalks) -> tuple[tuple[Part, ...], bool, Mod
     at = conversation_in(call.args)
     told = ((message, None if at is None else (*at, n)) for n, turn in enumerate(talk.turns) for message in turn)
     return _in_order([*_beside(call.args), *_of_messages(told)]), False, talk
+
+
+def parts_in(turn: Wire) -> tuple[Part, ...]:
+    """The parts of one message of a conversation; none where it is no message."""
+    return tuple(_of_messages((message, None) for message in messages_in(turn)))
 
 
 def said_parts(talk: ModelTalk) -> tuple[Part, ...]:
