@@ -20,6 +20,7 @@ __all__ = ["Dropped", "gone_words"]
 _SENTENCE: Final = re.compile(r"[^\n.!?;]+(?:[.!?;](?!\s|$)[^\n.!?;]*)*[.!?;]?")
 _SPACE: Final = re.compile(r"\s+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_ENDING: Final = re.compile(r"(?<=...)(?:ing|ed|es|s)$")
 _LEAST_WORDS: Final = 2
 _LEAST_LENGTH: Final = 12
 _MOST: Final = 40
@@ -35,7 +36,7 @@ def gone_words(cuts: Sequence[Cut], items: Sequence[Item]) -> tuple[Gone, ...]:
     if not said:
         return ()
     text = _plain("\n".join(item.part.text for item in items))
-    words = frozenset(_WORD.findall(text))
+    stems = _stems(_WORD.findall(text))
     found: dict[str, Gone] = {}
     for item in said:
         for sentence in _sentences(item.part.text):
@@ -43,7 +44,7 @@ def gone_words(cuts: Sequence[Cut], items: Sequence[Item]) -> tuple[Gone, ...]:
             telling = content_words(plain)
             if len(telling) < _LEAST_WORDS or plain in text or plain.rstrip(".!?;") in text:
                 continue
-            if len(telling & words) / len(telling) <= _SAID_OTHERWISE:
+            if len(_stems(telling) & stems) / len(_stems(telling)) <= _SAID_OTHERWISE:
                 found.setdefault(plain, Gone(sentence, item))
     return tuple(found.values())[:_MOST]
 
@@ -134,6 +135,11 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     return _SPACE.sub(" ", text.casefold()).strip()
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    """Words without their commonest endings: `refunds` is `refund`."""
+    return frozenset(_ENDING.sub("", word) for word in words)
 
 
 def _brief(text: str) -> str:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import pretty
 from agent_tt.codec.wire import envelope_type
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, conversation_in
-from agent_tt.providers.model_talk import messages_in
+from agent_tt.providers.model_talk import ModelTalks, messages_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Call
-    from agent_tt.providers.model_talk import ModelTalk, ModelTalks
+    from agent_tt.providers.model_talk import ModelTalk
     from agent_tt.providers.shapes import Asked, Message, OfferedTool
 
-__all__ = ["Part", "PartKind", "asked_text", "parts_in", "parts_of", "said_parts"]
+__all__ = ["Part", "PartKind", "PartsOf", "asked_text", "parts_in", "said_parts"]
 
 PartKind = Literal["system", "tools", "text", "thinking", "call", "result"]
 """What a part of a request is: a text of the system's, an offered tool, what somebody said, what a model thought, a
@@ -64,21 +65,37 @@ class Part:
         return None if self.path is None else format_path(self.path)
 
 
-def parts_of(call: Call, talks: ModelTalks) -> tuple[tuple[Part, ...], bool, ModelTalk]:
-    """The items of a request in their order, whether these are all of it, and what was answered.
+class PartsOf:
+    """Reads requests as parts, in the order of a run; what one has in common with the one before is not read again."""
 
-    What a function was given, or what the file of another system kept of a request, need not be all that the model
-    was shown; a request to a provider is.
-    """
-    talk = talks.of(call)
-    if talk.request.api:
-        parts = [*_of_messages((message, None) for message in talk.shown), *_of_tools(talk.request.tools)]
-        return _in_order(parts), True, talk
-    if not talk.turns:
-        return tuple(_of_arguments(call.args)), False, talk
-    at = conversation_in(call.args)
-    told = ((message, None if at is None else (*at, n)) for n, turn in enumerate(talk.turns) for message in turn)
-    return _in_order([*_beside(call.args), *_of_messages(told)]), False, talk
+    def __init__(self) -> None:
+        self._talks = ModelTalks()
+        self._last: dict[tuple[str, str], tuple[Sequence[Sequence[Message]], list[tuple[Part, ...]], Path | None]] = {}
+
+    def read(self, call: Call) -> tuple[tuple[Part, ...], bool, ModelTalk]:
+        """The items of a request in their order, whether these are all of it, and what was answered.
+
+        What a function was given, or what the file of another system kept of a request, need not be all that the model
+        was shown; a request to a provider is.
+        """
+        talk = self._talks.of(call)
+        if talk.request.api:
+            parts = [*_of_messages((message, None) for message in talk.shown), *_of_tools(talk.request.tools)]
+            return _in_order(parts), True, talk
+        if not talk.turns:
+            return tuple(_of_arguments(call.args)), False, talk
+        at = conversation_in(call.args)
+        before, known, was_at = self._last.get((call.name, call.lane), ([], [], None))
+        alike = 0
+        if at == was_at:
+            alike = len(list(takewhile(lambda pair: pair[0] is pair[1], zip(before, talk.turns, strict=False))))
+        told = known[:alike]
+        names = {part.id: part.name for parts in told for part in parts if part.kind == "call"}
+        for number, turn in enumerate(talk.turns[alike:], alike):
+            path = None if at is None else (*at, number)
+            told.append(tuple(_of_messages(((message, path) for message in turn), names)))
+        self._last[call.name, call.lane] = talk.turns, told, at
+        return _in_order([*_beside(call.args), *chain.from_iterable(told)]), False, talk
 
 
 def parts_in(turn: Wire) -> tuple[Part, ...]:
@@ -111,8 +128,10 @@ def _of_tools(tools: Sequence[OfferedTool]) -> Iterator[Part]:
         yield Part("tools", "tools", "\n".join(filter(None, (tool.name, tool.description, said))), tool.name)
 
 
-def _of_messages(messages: Iterable[tuple[Message, Path | None]]) -> Iterator[Part]:
-    names: dict[str, str] = {}
+def _of_messages(
+    messages: Iterable[tuple[Message, Path | None]], names: dict[str, str] | None = None
+) -> Iterator[Part]:
+    names = {} if names is None else names
     for message, path in messages:
         role = message.role
         if message.reasoning:

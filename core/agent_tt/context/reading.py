@@ -10,14 +10,14 @@ from agent_tt.codec.paths import get
 from agent_tt.context.changing import changes_of
 from agent_tt.context.dropping import Dropped, gone_words
 from agent_tt.context.entering import kind_of_result, origin_of_call, said, texts_of
-from agent_tt.context.parts import parts_of, said_parts
+from agent_tt.context.parts import PartsOf, said_parts
 from agent_tt.context.shown import CallContext, Cut, Item, Origin, RunContexts
 from agent_tt.context.tiling import Entered, own_texts
 from agent_tt.context.weighing import count, length_of, shares_of, tokens_in, weigh
 from agent_tt.errors import AgentTTError
 from agent_tt.model.kinds import ACTING, COMPACTION, OWN_DOING
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, conversation_in
-from agent_tt.providers.model_talk import ModelTalks, messages_in
+from agent_tt.providers.model_talk import messages_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +74,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._entered = Entered()
-        self._talks = ModelTalks()
+        self._parts = PartsOf()
         self._found: list[CallContext] = []
         self._index: dict[Place, int] = {}
         self._in_lane: dict[str, list[CallContext]] = {}
@@ -120,7 +120,7 @@ class _Reader:
                     self._waiting.append((call, None))
             elif place not in asks_through:
                 self._flush(call)
-                parts, is_whole, talk = parts_of(call, self._talks)
+                parts, is_whole, talk = self._parts.read(call)
                 context = self._context(call, parts, is_whole=is_whole)
                 self._index[place] = len(self._found)
                 self._found.append(context)
@@ -155,16 +155,17 @@ class _Reader:
         changes = changes_of([item.part for item in old], parts)
         reported = call.facts.tokens_in
         most = _most(call, parts, is_whole=is_whole) if reported else None
-        weighed = weigh([count(part.text) for part in parts], reported, most)
+        there = [changes.same.get(number) for number in range(len(parts))]
+        weights = [count(part.text) if at is None else old[at].weight for part, at in zip(parts, there, strict=True)]
+        weighed = weigh(weights, reported, most)
         asked = {part.id: part for part in parts if part.kind == "call" and part.id}
         after = (0, 0) if before is None else before.place
         items: list[Item] = []
         brought: list[tuple[Origin, list[str]]] = []
         for number, part in enumerate(parts):
-            tokens = weighed.items[number]
-            there = changes.same.get(number)
-            if there is not None:
-                items.append(_again(old[there], number, part, tokens))
+            tokens, weight, at = weighed.items[number], weights[number], there[number]
+            if at is not None:
+                items.append(_again(old[at], number, part, tokens))
                 continue
             own = _own(call, part, asked)
             tiles = self._tiles(part, own, after)
@@ -174,7 +175,7 @@ class _Reader:
             mark: Mark = "new"
             if was is not None:
                 mark = "shortened" if len(part.text) < len(old[was].part.text) else "changed"
-            items.append(Item(number, part, tiles, tokens, mark, None if was is None else old[was].tokens))
+            items.append(Item(number, part, tiles, tokens, weight, mark, None if was is None else old[was].tokens))
         for origin, texts in brought:
             self._entered.add(origin, texts)
         cuts = tuple(Cut(old[at], after) for at, after in changes.cut)
@@ -258,7 +259,7 @@ def _again(item: Item, number: int, part: Part, tokens: int) -> Item:
     """An item of the last request as it stands in this one."""
     if (item.number, item.tokens, item.mark, item.part.path) == (number, tokens, "same", part.path):
         return item
-    return Item(number, part, item.tiles, tokens, "same", is_summary=item.is_summary)
+    return Item(number, part, item.tiles, tokens, item.weight, "same", is_summary=item.is_summary)
 
 
 def _own(call: Call, part: Part, asked: Mapping[str, Part]) -> Origin | None:

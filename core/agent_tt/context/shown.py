@@ -89,6 +89,7 @@ class Item:
         part: what it says.
         tiles: the same in parts by origin: each character in exactly one.
         tokens: how many tokens it has.
+        weight: about how many it would have by its length alone.
         mark: how it stands to the last call in the lane.
         tokens_before: of one that was shortened or changed, how many it had.
         is_summary: whether it stands for messages that are gone.
@@ -98,6 +99,7 @@ class Item:
     part: Part
     tiles: tuple[Tile, ...]
     tokens: int
+    weight: int
     mark: Mark
     tokens_before: int | None = None
     is_summary: bool = False

@@ -106,7 +106,7 @@ def shares_of(call: Call, items: Sequence[Item], weighed: Weighed) -> tuple[tupl
     above = 0
     for item in items:
         tiles = [(item.kind if item.is_summary else tile.kind, tile.end - tile.start) for tile in item.tiles]
-        parts = divide(item.tokens, [size for _, size in tiles]) if tiles else []
+        parts = [item.tokens] if len(tiles) == 1 else divide(item.tokens, [size for _, size in tiles]) if tiles else []
         for (kind, _), tokens in zip(tiles, parts, strict=True) if tiles else (((item.kind, 0), item.tokens),):
             from_cache = max(min(cached - above, tokens), 0)
             sums = by_kind.setdefault(kind, [0, 0])

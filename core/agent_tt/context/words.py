@@ -9,7 +9,7 @@ from agent_tt.codec.text import printable
 if TYPE_CHECKING:
     from agent_tt.context.shown import CallContext, Item, Origin
 
-__all__ = ["came_from", "cut_words", "from_words", "item_words", "percent"]
+__all__ = ["came_from", "cut_words", "from_words", "item_words"]
 
 _MOST: Final = 2_000
 
@@ -64,11 +64,3 @@ def cut_words(context: CallContext) -> str:
     if context.summary is not None:
         return f"{items} became 1 summary at step {context.step}"
     return f"{items} cut at step {context.step}"
-
-
-def percent(part: int, whole: int) -> str:
-    """A share as people write it: `8 %`, `<1 %`."""
-    if not whole:
-        return ""
-    share = 100 * part / whole
-    return "<1 %" if 0 < share < 1 else f"{share:.0f} %"

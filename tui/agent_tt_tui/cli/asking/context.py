@@ -9,9 +9,9 @@ import click
 from agent_tt.errors import StepNotFound
 from agent_tt.model import shown
 from agent_tt.querying.checkpoints import find_place
+from agent_tt_tui import format as fmt
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
-from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from agent_tt.context.shown import CallContext, Item, RunContexts
@@ -86,7 +86,7 @@ def _print_run(terminal: Terminal, run: Run, contexts: RunContexts) -> None:
         terminal.line(Cell(f"{terminal.safe(run.name)} asked no model", "muted"))
         return
     terminal.line(
-        Cell(terminal.safe(run.name), "strong"), Cell(f"  {counted(len(contexts.calls), 'model call')}", "muted")
+        Cell(terminal.safe(run.name), "strong"), Cell(f"  {fmt.counted(len(contexts.calls), 'model call')}", "muted")
     )
     fullest = max(context.tokens for context in contexts.calls)
     columns = (
@@ -149,7 +149,7 @@ def _print_call(terminal: Terminal, run: Run, contexts: RunContexts, context: Ca
         ],
     )
     terminal.line()
-    terminal.line(Cell(f"FROM TOP TO BOTTOM  {counted(len(context.items), 'item')}", "muted"))
+    terminal.line(Cell(f"FROM TOP TO BOTTOM  {fmt.counted(len(context.items), 'item')}", "muted"))
     columns = (Column(""), Column(""), Column("", flexible=True), Column("", flexible=True), Column("", "right"))
     terminal.table(columns, list(_item_rows(terminal, context)))
     _print_dropped(terminal, context, cut_words(context))

@@ -10,6 +10,7 @@ from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.debugger.features.blame import WhoWrote
 from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints
+from agent_tt_tui.screens.debugger.features.contexts import Contexts
 from agent_tt_tui.screens.debugger.features.diff_base import DiffBase
 from agent_tt_tui.screens.debugger.features.divergences import Divergences
 from agent_tt_tui.screens.debugger.features.editing import Editing
@@ -89,11 +90,14 @@ class DebuggerScreen(CommandScreen[None]):
         self.divergences = Divergences(self.time, self.playing, replays, divergence)
         self.run_again = RunAgain(self, self.divergences, replays)
         self.editing = Editing(self.time)
+        forking = Forking(self.time, self.editing)
+        self.contexts = Contexts(self.time, self.editing, forking)
         self.approvals = Approvals(self, self._watched, self.panes.show_waiting, opens_by_itself=True)
         self.features = (
             self.time,
             # What is open is closed by Esc in this order.
             self.find,
+            self.contexts,
             breakpoints,
             self.who_wrote,
             self.divergences,
@@ -108,7 +112,7 @@ class DebuggerScreen(CommandScreen[None]):
             Marks(self.time),
             Inspecting(self.time),
             self.editing,
-            Forking(self.time, self.editing),
+            forking,
             Related(self.time),
             Exporting(self.time),
             Pdb(self.time, self.run_again),

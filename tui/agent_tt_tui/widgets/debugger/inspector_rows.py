@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
-TABS: Final = ("State", "Call", "Messages", "Raw")
-_SHORT: Final = {"Messages": "Msgs"}
+TABS: Final = ("State", "Call", "Context", "Messages", "Raw")
+_SHORT: Final = {"Messages": "Msgs", "Context": "Ctx"}
 
 
 class TabsTitle(PaneTitle):
-    """`1 State  2 Call  3 Messages  4 Raw`, and at the right what is shown."""
+    """`1 State  2 Call  3 Context  4 Messages  5 Raw`, and at the right what is shown."""
 
     tab = 1
     """The tab that is shown, from 1."""
