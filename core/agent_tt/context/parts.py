@@ -161,6 +161,9 @@ def _beside(args: Wire) -> Iterator[Part]:
             yield Part("system", "system", text, path=(name,))
     tools = args.get("tools")
     for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, str):
+            yield Part("tools", "tools", tool, tool, path=("tools",))
+            continue
         function = tool.get("function", tool) if isinstance(tool, dict) else {}
         named = function.get("name") if isinstance(function, dict) else None
         yield Part("tools", "tools", pretty(tool), named if isinstance(named, str) else "", path=("tools",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import printable
@@ -33,13 +34,16 @@ def from_words(origin: Origin) -> str:
 
 
 def came_from(item: Item) -> str:
-    """Where most of an item came from, and how many other places hold it; empty where that is not known."""
+    """Where most of an item came from, a file by its name alone, and how many others hold it; empty where unknown."""
     if item.is_summary and not item.origins:
         return "not recorded"
     if not item.origins:
         return ""
     first, *others = item.origins
-    return from_words(first) + (f" or {len(others)} more" if others else "")
+    if first.kind == "file":
+        first = replace(first, name=first.name.replace("\\", "/").rstrip("/").rpartition("/")[2])
+    words = from_words(first)
+    return f"{words.replace(', step ', ', ')} or {len(others)} more" if others else words
 
 
 def item_words(item: Item) -> str:

@@ -51,7 +51,7 @@ def chart_of(contexts: RunContexts, at: int, columns: int, rows: int, glyphs: Gl
     calls = contexts.calls
     room = max(1, columns - _LEFT - _RIGHT)
     wide = max(1, min(_WIDEST, room // len(calls)))
-    shown_calls = _buckets(calls, at, room // wide)
+    firsts, shown_calls = _buckets(calls, at, room // wide)
     most = max(context.tokens for context in calls) or 1
     height = rows - 1
     lines: list[list[Piece]] = []
@@ -73,7 +73,7 @@ def chart_of(contexts: RunContexts, at: int, columns: int, rows: int, glyphs: Gl
         used = sum(width(text) for text, _ in line)
         if used <= columns - _RIGHT + 1:
             line += [(" " * (columns - _RIGHT + 2 - used), "text"), piece]
-    lines.append(_axis(shown_calls, at, wide))
+    lines.append(_axis(firsts, at, wide))
     where = [-1] * _LEFT + [number for number in shown_calls for _ in range(wide)]
     return Chart([tuple(line) for line in lines], where)
 
@@ -84,14 +84,16 @@ def call_at(chart: Chart, column: int) -> int | None:
     return None if found < 0 else found
 
 
-def _buckets(calls: Sequence[CallContext], at: int, cells: int) -> list[int]:
+def _buckets(calls: Sequence[CallContext], at: int, cells: int) -> tuple[list[int], list[int]]:
+    """Of each bar the first call that it stands for, and the one that it shows."""
     if len(calls) <= cells:
-        return list(range(len(calls)))
-    found = []
+        return list(range(len(calls))), list(range(len(calls)))
+    firsts, found = [], []
     for cell in range(cells):
         bucket = range(cell * len(calls) // cells, (cell + 1) * len(calls) // cells)
+        firsts.append(at if at in bucket else bucket[-1] if cell == cells - 1 else bucket[0])
         found.append(at if at in bucket else max(bucket, key=lambda number: calls[number].tokens))
-    return found
+    return firsts, found
 
 
 def _role(number: int, at: int) -> PieceRole:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -25,8 +26,6 @@ _SHARE: Final = 16
 _WITH_SHARE: Final = 100
 _WITH_FROM: Final = 62
 _LEAST_FOLDED: Final = 3
-_SMALL: Final = 0.03
-"""Of all tokens: what has less, and was there before, folds first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def rows_of(context: CallContext, room: int, unfolded: Collection[str], *, by_si
 
     Args:
         context: the call.
-        room: rows there are: where they do not suffice, what is small and was there before folds.
+        room: rows there are: where they do not suffice, the smallest items that were there before fold.
         unfolded: names of the folds that are open.
         by_size: the largest item first, without what was cut.
     """
@@ -66,7 +65,12 @@ def rows_of(context: CallContext, room: int, unfolded: Collection[str], *, by_si
         ordered = sorted(context.items, key=lambda item: (-item.tokens, item.number))
         return [ContextRow(item) for item in ordered]
     rows = list(_in_order(context, unfolded))
-    return rows if len(rows) <= room else list(_folded(rows, context.tokens * _SMALL, unfolded))
+    if len(rows) <= room:
+        return rows
+    # Of all the sizes up to which items may fold, the smallest that makes the rows fit, so that no more is hidden.
+    sizes = sorted({row.item.tokens + 1 for row in rows if row.item is not None and not row.is_cut})
+    at = bisect_left(sizes, 1, key=lambda size: sum(1 for _ in _folded(rows, size, unfolded)) <= room)
+    return list(_folded(rows, sizes[min(at, len(sizes) - 1)], unfolded)) if sizes else rows
 
 
 def _in_order(context: CallContext, unfolded: Collection[str]) -> Iterator[ContextRow]:
@@ -83,7 +87,7 @@ def _in_order(context: CallContext, unfolded: Collection[str]) -> Iterator[Conte
             yield from (ContextRow(item, is_cut=True) for item in cut)
 
 
-def _folded(rows: Sequence[ContextRow], small: float, unfolded: Collection[str]) -> Iterator[ContextRow]:
+def _folded(rows: Sequence[ContextRow], small: int, unfolded: Collection[str]) -> Iterator[ContextRow]:
     waiting: list[ContextRow] = []
     for row in (*rows, None):
         item = None if row is None or row.is_cut else row.item
@@ -131,7 +135,7 @@ def row_pieces(row: ContextRow, context: CallContext, columns: int, glyphs: Glyp
     pieces.append((f"{tokens:>{_TOKENS}}", "removed_mark" if row.is_cut else "text"))
     if columns >= _WITH_SHARE and not row.is_cut and context.tokens:
         share = sum(item.tokens for item in row.items) / max(_largest(context), 1)
-        pieces += [("  ", "text"), (glyphs.busy * max(1, round(share * (_SHARE - 2))), "model")]
+        pieces += [("  ", "text"), (glyphs.busy * max(1, round(min(share, 1) * (_SHARE - 2))), "model")]
     return tuple(pieces)
 
 
@@ -179,19 +183,13 @@ def _is_new(item: Item) -> bool:
 
 
 def _kinds(items: Sequence[Item]) -> str:
-    """What they are, with how many of each."""
+    """What they are, with how many of each: `1 of yours, 3 files, 9 commands, 2 answers`."""
     counts: dict[str, int] = {}
     for item in items:
-        word = {"file": "file", "command": "command", "result": "result", "user": "message of yours"}.get(item.kind, "")
-        word = word or {"call": "call", "text": "answer", "thinking": "thought"}.get(item.part.kind, "part")
+        said = {"call": "call", "text": "answer", "thinking": "thought"}.get(item.part.kind, "part")
+        word = item.kind if item.kind in ("file", "command", "result", "user") else said
         counts[word] = counts.get(word, 0) + 1
-    return ", ".join(
-        fmt.counted(count, word) if word != "message of yours" else _yours(count) for word, count in counts.items()
-    )
-
-
-def _yours(count: int) -> str:
-    return f"{fmt.counted(count, 'message')} of yours"
+    return ", ".join(f"{n} of yours" if word == "user" else fmt.counted(n, word) for word, n in counts.items())
 
 
 def _rule(context: CallContext, columns: int, glyphs: Glyphs) -> tuple[Piece, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from textual import on
 from textual.containers import Container, Vertical
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.context.history import Chart
     from agent_tt_tui.viewmodel.context.listing import ContextRow
+    from agent_tt_tui.viewmodel.context.made_of import Segment
     from agent_tt_tui.viewmodel.context.standing import Standing
     from agent_tt_tui.viewmodel.values.pieces import Piece, TextLine
 
@@ -129,14 +130,7 @@ class ContextMadeOf(RowWidget):
             return row
         segments = segments_of(self.shown.context, columns - 2)
         if y == 0:
-            row.add(" WHAT IT IS MADE OF", styles.title_blurred)
-            start = 1
-            for segment in segments:
-                place = min(start, columns - 1 - len(segment.label))
-                if segment.label and place >= row.cells + 2:
-                    row.pad_to(place).add(segment.label, styles.muted)
-                start += segment.columns
-            return row
+            return self._labels(row.add(" WHAT IT IS MADE OF", styles.title_blurred), segments, columns, styles)
         row.add(" ")
         for segment in segments:
             text = segment.name if y == 1 else segment.share
@@ -146,6 +140,23 @@ class ContextMadeOf(RowWidget):
                 row.add("]" if y == 1 else " ", styles.faint)
             else:
                 row.column(text, segment.columns - 1, styles.text + ground).add(" ")
+        return row
+
+    def _labels(self, row: Row, segments: Sequence[Segment], columns: int, styles: Palette) -> Row:
+        """Name what is too narrow to hold its name: above it, or all in a line where these would not fit."""
+        above: list[tuple[int, str]] = []
+        start, free = 1, row.cells + 2
+        for segment in segments:
+            if segment.label:
+                place = min(start, columns - 1 - len(segment.label))
+                if place < free:
+                    unnamed = ", ".join(segment.label for segment in segments if segment.label)
+                    return row.add("  ").upto(f"the narrow ones: {unnamed}", columns - 1, styles.muted)
+                above.append((place, segment.label))
+                free = place + len(segment.label) + 2
+            start += segment.columns
+        for place, label in above:
+            row.pad_to(place).add(label, styles.muted)
         return row
 
 
@@ -286,14 +297,18 @@ class ContextList(LineView):
         self.post_message(ContextAsked("call", direction))
 
     def action_origin(self) -> None:
-        """Ask to see where the item came from."""
-        if self.current is not None:
-            self.post_message(ContextAsked("origin", item=self.current))
+        """Ask to see where the item came from; open what is folded first."""
+        self._ask("origin")
 
     def action_fork_without(self) -> None:
-        """Ask to fork without the item."""
-        if self.current is not None:
-            self.post_message(ContextAsked("fork", item=self.current))
+        """Ask to fork without the item; open what is folded first."""
+        self._ask("fork")
+
+    def _ask(self, what: Literal["origin", "fork"]) -> None:
+        if self.row is not None and self.row.folded:
+            self.action_choose()
+        elif self.current is not None:
+            self.post_message(ContextAsked(what, item=self.current))
 
 
 class ContextItemTitle(RowWidget):
@@ -303,6 +318,7 @@ class ContextItemTitle(RowWidget):
 
     item: Item | None = None
     is_cut = False
+    in_full = False
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the row."""
@@ -310,7 +326,8 @@ class ContextItemTitle(RowWidget):
             return self.new_row()
         row = add_pieces(self.new_row(), chosen_title(self.item, is_cut=self.is_cut), styles)
         keys, look = self.new_row(), look_of(self)
-        for command, words in (("list.choose", " in full  "), ("context.origin", " where it came from")):
+        listed = (("list.choose", " in full  "), ("context.origin", " where it came from"))
+        for command, words in (("app.escape", " back to the list"),) if self.in_full else listed:
             key = display_key(CONTEXT.command(command).bound_keys(look.keymap)[0], look.glyphs)
             keys.add(key, styles.key).add(words, styles.muted)
         return row.right(keys, columns - 1) if row.cells + keys.cells + 3 <= columns else row
@@ -376,7 +393,7 @@ class ContextView(Vertical):
     def show(self, shown: ContextShown) -> None:
         """Show a call."""
         if self.shown is not None and shown.context.place != self.shown.context.place:
-            self.in_full = False
+            self.in_full = self.item_title.in_full = False
         self._tell(shown)
 
     def _tell(self, shown: ContextShown | None) -> None:
@@ -395,7 +412,8 @@ class ContextView(Vertical):
 
     def show_in_full(self, *, in_full: bool) -> None:
         """Give the item the room of all other zones, or take it back."""
-        self.in_full = in_full
+        self.in_full = self.item_title.in_full = in_full
+        self.item_title.refresh()
         self.share()
         self.take_focus()
 

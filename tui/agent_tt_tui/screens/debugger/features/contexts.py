@@ -20,6 +20,7 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.viewmodel.past.blame import Place
 from agent_tt_tui.widgets.debugger.context_asked import ContextAsked
 from agent_tt_tui.widgets.debugger.inspector import Inspector
+from agent_tt_tui.widgets.debugger.inspector_rows import TABS
 
 if TYPE_CHECKING:
     from agent_tt.context.shown import CallContext, Item, Origin, RunContexts
@@ -68,6 +69,8 @@ class Contexts(DebuggerFeature):
         self._standing: Standing | None = None
         self._wanted: tuple[int, int] | None = None
         """The model call that somebody went to, while its step is shown."""
+        self._left: tuple[tuple[int, int], int] | None = None
+        """The model call from which somebody went to where an item came from, and the step that is."""
         self._is_reading = self._is_stale = self._has_own_keys = False
         self._why = ""
 
@@ -135,6 +138,8 @@ class Contexts(DebuggerFeature):
     def _on_step_read(self, _message: reading.StepRead) -> None:
         if self._wanted is not None and self._wanted[0] != self.time.number:
             self._wanted = None
+        if self._left is not None and self._left[1] != self.time.number:
+            self._left = None
         if self._is_shown:
             self._show()
 
@@ -174,8 +179,15 @@ class Contexts(DebuggerFeature):
             self.screen.query_one(FooterRow).show_context(CONTEXT if here else DEBUGGER)
 
     def escape(self) -> bool:
-        """Go back from an item in full to the list."""
+        """Go back from where an item came from to the call that has it; from an item in full to the list."""
         view = self._view
+        if self._left is not None and not self._is_shown:
+            place, _ = self._left
+            self._left = None
+            self.panes.inspector.show_tab(TABS.index("Context") + 1)
+            self.panes.inspector.take_focus()
+            self._go_to(place)
+            return True
         if view is None or not self._is_shown or not view.in_full:
             return False
         view.show_in_full(in_full=False)
@@ -240,12 +252,13 @@ class Contexts(DebuggerFeature):
             self.screen.ask(dialog, lambda chosen: self._show_origin(origins[int(chosen)]))
 
     def _show_origin(self, origin: Origin) -> None:
-        from agent_tt_tui.widgets.debugger.inspector_rows import TABS
-
         context = self._context
         if origin.is_request and context is not None and origin.place == context.place:
             self.screen.say("this is where it was first sent: nothing that was recorded before has it")
             return
+        if context is not None:
+            self._left = context.place, origin.step
+            self.screen.say("esc goes back to the context", 4.0)
         if not origin.call:
             self.panes.inspector.show_tab(TABS.index("State") + 1)
             self.time.go(origin.step)
@@ -261,6 +274,9 @@ class Contexts(DebuggerFeature):
         context = self._context
         if blocked is not None or context is None:
             self.screen.say(blocked or "this step is still being read")
+            return
+        if not any(each is item for each in context.items):
+            self.screen.say("this call has it no more: go to one that has it")
             return
         work = partial(self._read_without, context, item)
         self.screen.run_worker(work, group="without", thread=True, exclusive=True)
