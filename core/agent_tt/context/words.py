@@ -34,7 +34,7 @@ def from_words(origin: Origin) -> str:
 
 
 def came_from(item: Item) -> str:
-    """Where most of an item came from, a file by its name alone, and how many others hold it; empty where unknown."""
+    """Where most of an item came from, a file by its name alone; empty where that is not known."""
     if item.is_summary and not item.origins:
         return "not recorded"
     if not item.origins:
@@ -43,7 +43,7 @@ def came_from(item: Item) -> str:
     if first.kind == "file":
         first = replace(first, name=first.name.replace("\\", "/").rstrip("/").rpartition("/")[2])
     words = from_words(first)
-    return f"{words.replace(', step ', ', ')} or {len(others)} more" if others else words
+    return f"{words.replace(', step ', ', ')} or elsewhere" if others else words
 
 
 def item_words(item: Item) -> str:

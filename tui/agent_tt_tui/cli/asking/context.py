@@ -116,7 +116,7 @@ def _call_cells(terminal: Terminal, context: CallContext, fullest: int) -> list[
 
 def _print_call(terminal: Terminal, run: Run, contexts: RunContexts, context: CallContext) -> None:
     from agent_tt.context.shown import KINDS
-    from agent_tt.context.words import cut_words, percent
+    from agent_tt.context.words import cut_words
 
     place = [each.place for each in contexts.calls].index(context.place) + 1
     head = f"  model call {place} of {len(contexts.calls)}, step {context.step}"
@@ -141,7 +141,7 @@ def _print_call(terminal: Terminal, run: Run, contexts: RunContexts, context: Ca
             [
                 Cell("not recorded" if share.kind == "unknown" and context.rest == share.tokens else KINDS[share.kind]),
                 Cell(f"{share.tokens:,}", "strong"),
-                Cell(percent(share.tokens, context.tokens), "muted"),
+                Cell(fmt.percent(share.tokens / context.tokens) if context.tokens else "", "muted"),
                 Cell("" if share.cost_usd is None else shown.cost(share.cost_usd), "muted"),
                 Cell(terminal.glyphs.busy * round(_BAR * share.tokens / max(context.tokens, 1)), "muted"),
             ]
