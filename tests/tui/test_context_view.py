@@ -176,7 +176,7 @@ async def test_f_forks_without_the_item_and_what_belongs_to_it(samples):
 
 async def test_f_says_why_tools_cannot_be_left_out(samples):
     async with opened(samples, "refund-loop", 5) as driven:
-        await driven.press("g", "f")
+        await driven.press("g", "j", "f")
         assert driven.view.list.current.part.kind == "tools"
         assert "which tools are offered is in the agent's program" in driven.text
         assert driven.screen.model.pending is None

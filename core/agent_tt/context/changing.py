@@ -74,7 +74,7 @@ def _other_forms(
 
 
 def _is_form(other: Part, part: Part) -> bool:
-    if part.id and other.id:
-        return part.id == other.id
+    if part.joins and other.joins:
+        return part.joins == other.joins
     begins = part.text[:LEAST] == other.text[:LEAST] and len(part.text) >= LEAST
     return (begins and len(part.text) < len(other.text)) or (part.kind == "tools" and part.name == other.name != "")

@@ -46,14 +46,17 @@ def gone_words(cuts: Sequence[Cut], items: Sequence[Item]) -> tuple[Gone, ...]:
                 continue
             if len(_stems(telling) & stems) / len(_stems(telling)) <= _SAID_OTHERWISE:
                 found.setdefault(plain, Gone(sentence, item))
-    return tuple(found.values())[:_MOST]
+            if len(found) == _MOST:
+                return tuple(found.values())
+    return tuple(found.values())
 
 
 class Dropped:
     """What was cut from the requests of a lane so far, to be looked for in the answers that follow."""
 
     def __init__(self) -> None:
-        self._facts: dict[str, tuple[str, Item, Place]] = {}
+        self._told: set[str] = set()
+        """Facts that were named: each is once."""
         self._asked: dict[str, tuple[Item, Place]] = {}
         self._words: list[tuple[Gone, frozenset[str], Place]] = []
         self._index = TextIndex()
@@ -63,18 +66,15 @@ class Dropped:
         """Whether anything was cut."""
         return bool(self._texts or self._asked)
 
-    def cut(self, place: Place, cuts: Iterable[Cut], gone: Iterable[Gone], items: Sequence[Item]) -> None:
+    def cut(self, place: Place, cuts: Iterable[Cut], gone: Iterable[Gone], items: Iterable[Item]) -> None:
         """Write down what a request lacks that the one before had."""
-        text = "\n".join(item.part.text for item in items)
+        kept = {item.part.text for item in items}
         for each in cuts:
             part = each.item.part
             if part.kind == "call":
                 self._asked[part.text] = each.item, place
-            else:
+            elif part.role != "assistant" and part.text not in kept:  # a model that says its own words again needs none
                 self._texts[self._index.add(part.text)] = each.item, place
-            for entity in entities(part.text[:_LONGEST]):
-                if entity.text not in text:
-                    self._facts[entity.text] = entity.text, each.item, place
         self._words += [(each, content_words(each.words), place) for each in gone]
 
     def needed(
@@ -85,7 +85,8 @@ class Dropped:
         calls = {item.part.text for item in items if item.part.kind == "call"}
         said = "\n".join(part.text for part in answer)
         for item in items:
-            if item.mark == "new" and item.part.kind in ("result", "text") and item.part.role != "assistant":
+            is_told = item.part.kind in ("result", "text") and item.part.role != "assistant"
+            if item.mark == "new" and is_told and _was_before(item, (step, call)):
                 why = f"{'it was asked for' if item.part.kind == 'result' else 'it was said'} again after it was cut"
                 yield from self._in_texts(step, call, item.part.text, "", why)
         for part in answer:
@@ -95,10 +96,13 @@ class Dropped:
                 yield place, Needed(_brief(part.text), item, step, call, why)
             yield from self._in_texts(step, call, part.text, shown, _SAID)
         for entity in entities(said[:_LONGEST]):
-            fact = self._facts.get(entity.text)
-            if fact is not None and entity.text not in shown:
-                del self._facts[entity.text]
-                yield fact[2], Needed(fact[0], fact[1], step, call, _SAID)
+            if entity.text not in shown and entity.text not in self._told:
+                stood = next(
+                    (known for known in self._texts.values() if _stands(entity.text, known[0].part.text)), None
+                )
+                if stood is not None:
+                    self._told.add(entity.text)
+                    yield stood[1], Needed(entity.text, stood[0], step, call, _SAID)
         yield from self._in_words(step, call, content_words(said), shown)
 
     def _in_texts(self, step: int, call: int, text: str, shown: str, why: str) -> Iterator[tuple[Place, Needed]]:
@@ -124,6 +128,22 @@ class Dropped:
                 self._words.remove(entry)
                 why = f"the answer speaks of {', '.join(lacking[:4])}, which its request does not"
                 yield place, Needed(gone.words, gone.cut, step, call, why)
+
+
+def _stands(word: str, text: str) -> bool:
+    """Whether a text has a word that is not a part of a longer one."""
+    at = text.find(word)
+    while at >= 0:
+        around = text[max(at - 1, 0) : at] + text[at + len(word) : at + len(word) + 1]
+        if not any(map(str.isalnum, around)):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _was_before(item: Item, here: Place) -> bool:
+    """Whether anything of an item stood anywhere before the call that it is first sent in."""
+    return any(origin.place != here for tile in item.tiles for origin in tile.origins)
 
 
 def _sentences(text: str) -> Iterator[str]:

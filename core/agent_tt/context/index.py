@@ -18,6 +18,10 @@ LEAST: Final = 24
 
 _PIECE: Final = 12
 _STRIDE: Final = LEAST - _PIECE + 1
+_FIRST_BLOCK: Final = 64
+_LAST_BLOCK: Final = 4_096
+"""Places that are looked at together: few behind a part that was found, where the next is often near."""
+
 _MOST_PLACES: Final = 24
 """Places of one piece that are kept: indentation and JSON's own words stand everywhere, and tell nothing."""
 
@@ -81,13 +85,19 @@ class TextIndex:
         pieces, end, at, begin = self._pieces, len(text) - _PIECE + 1, 0, 0
         if len(text) < LEAST or not pieces:
             return found
+        block = _FIRST_BLOCK
         while at < end:
-            if text[at : at + _PIECE] in pieces and self._matches(text, at, at + 1, begin):
-                part = self._part(text, at, begin)
-                found.append(part)
-                at = begin = part.end
+            till = min(at + block, end)
+            # A comprehension, as most places of a new text are looked at for nothing.
+            for place in [each for each in range(at, till) if text[each : each + _PIECE] in pieces]:
+                if self._matches(text, place, place + 1, begin):
+                    part = self._part(text, place, begin)
+                    found.append(part)
+                    at = begin = part.end
+                    block = _FIRST_BLOCK
+                    break
             else:
-                at += 1
+                at, block = till, min(2 * block, _LAST_BLOCK)
         return found
 
     def _part(self, text: str, at: int, begin: int) -> Found:

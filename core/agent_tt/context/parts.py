@@ -55,6 +55,11 @@ class Part:
     path: Path | None = None
 
     @property
+    def joins(self) -> str:
+        """The id, where it is one: of a provider without ids the results name their tool in its place."""
+        return "" if self.id == self.name else self.id
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """What is equal where two requests say the same."""
         return self.role, self.kind, self.text
@@ -117,9 +122,9 @@ def asked_text(asked: Asked) -> str:
 def _in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
     """System texts at the beginning first, then tools, then what was said: the order of a cached prefix."""
     listed = list(parts)
-    begins = next((at for at, part in enumerate(listed) if part.kind != "system"), len(listed))
-    tools = [part for part in listed if part.kind == "tools"]
-    return (*listed[:begins], *tools, *(part for part in listed[begins:] if part.kind != "tools"))
+    said = [part for part in listed if part.kind != "tools"]
+    begins = next((at for at, part in enumerate(said) if part.kind != "system"), len(said))
+    return (*said[:begins], *(part for part in listed if part.kind == "tools"), *said[begins:])
 
 
 def _of_tools(tools: Sequence[OfferedTool]) -> Iterator[Part]:
@@ -141,7 +146,7 @@ def _of_messages(
         elif message.text or not (message.calls or message.reasoning):
             yield Part(_role(role), "system" if role in _SYSTEM else "text", message.text, path=path)
         for asked in message.calls:
-            names[asked.id] = asked.name
+            names[asked.id or asked.name] = asked.name
             yield Part("assistant", "call", asked_text(asked), asked.name, asked.id, path)
 
 

@@ -158,7 +158,7 @@ class _Reader:
         there = [changes.same.get(number) for number in range(len(parts))]
         weights = [count(part.text) if at is None else old[at].weight for part, at in zip(parts, there, strict=True)]
         weighed = weigh(weights, reported, most)
-        asked = {part.id: part for part in parts if part.kind == "call" and part.id}
+        asked = {part.id or part.name: part for part in parts if part.kind == "call"}
         after = (0, 0) if before is None else before.place
         items: list[Item] = []
         brought: list[tuple[Origin, list[str]]] = []

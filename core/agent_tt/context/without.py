@@ -68,13 +68,15 @@ def without_item(source: RunSource, run_id: str, context: CallContext, item: Ite
 
 def _place(context: CallContext, item: Item, listed: Sequence[Sequence[Part]]) -> int | None:
     """Which message of a state an item is: of several that say the same, the one as far from the top."""
-    before = sum(other.part.key == item.part.key for other in context.items[: item.number])
+    mine = item.part
+    before = sum(other.part.key == mine.key for other in context.items[: item.number])
     for number, parts in enumerate(listed):
         for part in parts:
-            if part.key == item.part.key and (not part.id or not item.part.id or part.id == item.part.id):
-                if not before or (part.id and part.id == item.part.id):
-                    return number
-                before -= 1
+            if part.key != mine.key or (part.joins and mine.joins and part.joins != mine.joins):
+                continue
+            if not before or (part.joins and part.joins == mine.joins):
+                return number
+            before -= 1
     return None
 
 
@@ -82,8 +84,17 @@ def _with_it(listed: Sequence[Sequence[Part]], place: int) -> set[int]:
     """The messages that go with one: of a tool call its results, of a result its call and that call's others."""
     gone = {place}
     while True:
-        ids = {part.id for number in gone for part in listed[number] if part.id and part.kind in ("call", "result")}
-        more = {number for number, parts in enumerate(listed) if any(part.id in ids for part in parts)}
+        ids = {part.joins for number in gone for part in listed[number] if part.kind in ("call", "result")} - {""}
+        more = {number for number, parts in enumerate(listed) if any(part.joins in ids for part in parts)}
+        for number in gone:  # of a provider without ids a result stands behind its call
+            if any(part.kind == "result" and not part.joins for part in listed[number]):
+                more |= {number - 1} if number and _has(listed[number - 1], "call") else set()
+            if any(part.kind == "call" and not part.joins for part in listed[number]):
+                more |= {number + 1} if number + 1 < len(listed) and _has(listed[number + 1], "result") else set()
         if more <= gone:
             return gone
         gone |= more
+
+
+def _has(parts: Sequence[Part], kind: str) -> bool:
+    return any(part.kind == kind for part in parts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.context.shown import CallContext, Cut, Item, Needed, Origin, RunContexts, Tile
     from agent_tt.model import Run
     from agent_tt.shapes.records import Shape
@@ -86,7 +87,7 @@ def _item(item: Item) -> Shape:
     }
 
 
-def _tiles(tiles: Sequence[Tile]) -> list[Shape]:
+def _tiles(tiles: Sequence[Tile]) -> list[Wire]:
     return [
         {"start": tile.start, "end": tile.end, "from": [origin_shape(origin) for origin in tile.origins]}
         for tile in tiles

@@ -73,7 +73,7 @@ def chart_of(contexts: RunContexts, at: int, columns: int, rows: int, glyphs: Gl
         used = sum(width(text) for text, _ in line)
         if used <= columns - _RIGHT + 1:
             line += [(" " * (columns - _RIGHT + 2 - used), "text"), piece]
-    lines.append(_axis(firsts, at, wide))
+    lines.append(list(_axis(firsts, at, wide)))
     where = [-1] * _LEFT + [number for number in shown_calls for _ in range(wide)]
     return Chart([tuple(line) for line in lines], where)
 
