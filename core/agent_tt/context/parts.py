@@ -38,7 +38,8 @@ class Part:
     """One item of a request.
 
     Attributes:
-        role: who speaks: `system`, `tools`, `user`, `assistant`, `tool`, or the provider's own word.
+        role: who speaks: `system`, `tools`, `user`, `assistant`, `tool`, or the provider's own word; `argument` of a
+            function that takes no messages.
         kind: what it is.
         text: all of it; a tool call has its arguments on rows of their own, texts among them as they are.
         name: of a tool, its name.
@@ -176,14 +177,16 @@ def _beside(args: Wire) -> Iterator[Part]:
 
 def _of_arguments(args: Wire) -> Iterator[Part]:
     """The arguments of a function that takes no messages: each a thing that it was asked with."""
-    if not isinstance(args, dict) or envelope_type(args) is not None:
-        if args is not None:
-            yield Part("user", "text", args if isinstance(args, str) else pretty(args), path=())
-        return
-    for name, value in args.items():
+    named = args if isinstance(args, dict) and envelope_type(args) is None else {"": args}
+    for name, value in named.items():
+        if value is None or value in ("", [], {}):
+            continue
         text = value if isinstance(value, str) else pretty(value)
-        is_system = name in _BESIDE
-        yield Part("system" if is_system else "user", "system" if is_system else "text", text, name, path=(name,))
+        path = (name,) if name else ()
+        if name in _BESIDE:
+            yield Part("system", "system", text, name, path=path)
+        else:
+            yield Part("argument", "text", text, name, path=path)
 
 
 def _leaves(name: str, value: Wire) -> Iterator[tuple[str, str]]:

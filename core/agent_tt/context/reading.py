@@ -273,7 +273,9 @@ def _own(call: Call, part: Part, asked: Mapping[str, Part]) -> Origin | None:
     elif part.kind == "system":
         kind = "system"
     elif part.role == "user":
-        kind, name = "user", part.name
+        kind = "user"
+    elif part.role == "argument":
+        kind, name = "unknown", part.name
     else:
         return None
     return Origin(kind, call.step, call.number, name, is_request=True)

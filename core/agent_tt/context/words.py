@@ -30,7 +30,7 @@ def from_words(origin: Origin) -> str:
         case "summary":
             return f"compaction, {at}"
         case _:
-            return f"{printable(origin.name) or 'a tool'}, {at}"
+            return f"{printable(origin.name) or ('the program' if origin.kind == 'unknown' else 'a tool')}, {at}"
 
 
 def came_from(item: Item) -> str:

@@ -163,8 +163,21 @@ def test_what_the_provider_counted_beyond_all_that_is_recorded_is_not_known():
     assert [(share.kind, share.tokens) for share in found.shares][-1] == ("unknown", found.rest)
 
 
+def test_the_arguments_of_a_function_without_messages_are_its_items():
+    prompt = "Tell me what of this text is wrong, in one word."
+    steps = [Did("ask", answer="nothing", asked={"prompt": prompt, "text": FILE, "notes": []}) for _ in range(2)]
+    read = Did("read", tool="read_file", args={"path": "lamp.txt"}, result=FILE)
+    first, second = contexts(read, *steps).calls
+    assert [(item.part.role, item.part.name, item.part.where) for item in first.items] == [
+        ("argument", "prompt", "prompt"),
+        ("argument", "text", "text"),
+    ]
+    assert [item.kind for item in first.items] == ["unknown", "file"]
+    assert [item.mark for item in second.items] == ["same", "same"]
+
+
 def test_a_call_without_messages_says_why_there_is_nothing():
-    assert contexts(model()).calls[0].why_empty == ""
+    assert contexts(model()).calls[0].why_empty == "this call was asked with nothing that can be read as text"
     found = contexts(Did("ask", answer=said("Yes."))).calls[0]
     assert (found.items, found.why_empty) == ((), "what this call was asked with was not recorded")
 
