@@ -22,8 +22,8 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.pick import PickDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
+from agent_tt_tui.viewmodel.context.folds import rows_of
 from agent_tt_tui.viewmodel.context.history import call_at, chart_of
-from agent_tt_tui.viewmodel.context.listing import rows_of
 from agent_tt_tui.viewmodel.context.made_of import segments_of
 
 if TYPE_CHECKING:

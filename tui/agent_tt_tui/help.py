@@ -165,7 +165,8 @@ class CommandProvider(Provider):
     def _commands(self) -> list[tuple[Command, str]]:
         if not isinstance(self.screen, CommandScreen):
             return []
-        return [(command, command.help) for command in self.screen.CONTEXT.commands if command.id != "app.palette"]
+        listed = {command.id: command for command in reversed(self.screen.keys.commands)}  # the first of an id stays
+        return [(command, command.help) for command in reversed(listed.values()) if command.id != "app.palette"]
 
     async def _run(self, command: Command) -> None:
         if isinstance(self.screen, CommandScreen):

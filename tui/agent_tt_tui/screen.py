@@ -12,8 +12,10 @@ from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 
+from agent_tt_tui.commands import Context
 from agent_tt_tui.feature import hearing
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.lines import LineView
 from agent_tt_tui.requests import Confirm, ShowKeys
 from agent_tt_tui.running_forks import forks_of
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.widget import Widget
 
-    from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
 
 Answer = TypeVar("Answer")
@@ -179,9 +180,20 @@ class CommandScreen(Screen[Result]):
 
         self.post_message(Confirm(title, question, answered))
 
+    @property
+    def own_keys(self) -> Context | None:
+        """The keys of what has the focus, where it has keys of its own."""
+        return self.focused.KEYS if isinstance(self.focused, LineView) else None
+
+    @property
+    def keys(self) -> Context:
+        """All that keys do now: those of what has the focus first."""
+        own = self.own_keys
+        return self.CONTEXT if own is None else Context(self.CONTEXT.title, (own.groups[0], *self.CONTEXT.groups))
+
     async def action_command(self, command_id: str) -> None:
         """Run a command of this screen, or say why not."""
-        command = self.CONTEXT.command(command_id)
+        command = self.keys.command(command_id)
         reason = self.blocked(command_id)
         if reason is not None:
             self.say(reason)
@@ -194,8 +206,8 @@ class CommandScreen(Screen[Result]):
         await self.app.run_action(command.action, target)
 
     def action_help(self) -> None:
-        """Show the keys of this screen."""
-        self.post_message(ShowKeys(self.CONTEXT))
+        """Show the keys of this screen, those of what has the focus first."""
+        self.post_message(ShowKeys(self.keys))
 
     def action_escape(self) -> None:
         """Close, cancel or clear what is open."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 
-from agent_tt_tui.keymaps import DEBUGGER
+from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.keymaps import BLAME, CONTEXT, DEBUGGER
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.debugger.features.blame import WhoWrote
 from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints
@@ -97,12 +98,12 @@ class DebuggerScreen(CommandScreen[None]):
             self.time,
             # What is open is closed by Esc in this order.
             self.find,
-            self.contexts,
             breakpoints,
             self.who_wrote,
             self.divergences,
             self.playing,
             self.panes,
+            self.contexts,
             # These leave nothing open.
             Watches(self.time, watches, self.find),
             Oddities(self.time, past, self.find),
@@ -126,6 +127,15 @@ class DebuggerScreen(CommandScreen[None]):
         """Lay out the panes and the footer."""
         yield from self.panes.compose()
         yield self.footer()
+
+    @on(events.DescendantFocus)
+    def _show_keys(self) -> None:
+        """Show the keys of what is in focus, where it has its own; else those of the debugger again."""
+        footer, own = self.query_one(FooterRow), self.own_keys
+        if own is not None:
+            footer.show_context(own)
+        elif footer.shown in (BLAME, CONTEXT):
+            footer.show_context(DEBUGGER)
 
     @on(RunGrew)
     def _look_out(self) -> None:

@@ -5,7 +5,7 @@
 | `facts` | the row of facts about a call, and which call it is |
 | `history` | the chart of all calls, a bar each |
 | `made_of` | the stacked bar: the kinds of origins by their tokens |
-| `listing` | the items from top to bottom, with what was cut between them |
+| `folds`, `listing` | the items from top to bottom, with what was cut between them, and their rows |
 | `chosen` | one item in full, where it came from, and what became of what was cut |
 | `standing` | in which calls an item stands |
 """

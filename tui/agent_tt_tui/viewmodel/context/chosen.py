@@ -95,11 +95,11 @@ def _came_from(item: Item) -> list[Piece]:
 def _named(origins: tuple[Origin, ...]) -> list[Piece]:
     if not origins:
         return [("not known", "note")]
-    named: list[Piece] = [(from_words(origins[0]), "strong")]
+    named: list[Piece] = [(clean(from_words(origins[0])), "strong")]
     if origins[0].is_request:
         named.append((", first sent there", "muted"))
     for origin in origins[1:_MOST_ORIGINS]:
-        named += [(" or ", "muted"), (from_words(origin), "text")]
+        named += [(" or ", "muted"), (clean(from_words(origin)), "text")]
     if len(origins) > _MOST_ORIGINS:
         named.append((f" or {len(origins) - _MOST_ORIGINS} more", "muted"))
     return named

@@ -34,7 +34,7 @@ def facts_of(contexts: RunContexts, context: CallContext, columns: int, glyphs: 
     name = clean(context.model) if columns >= _NARROW else short_model(context.model)
     pieces: list[Piece] = [(f" {glyphs.model} ", "model"), (name, "strong")]
     if not context.items:
-        return (*pieces, ("  ", "text"), (context.why_empty, "note"))
+        return (*pieces, ("  ", "text"), (clean(context.why_empty), "note"))
     pieces += [("   ", "text"), (tokens_words(context, glyphs), "strong"), (" tokens", "muted")]
     if context.before is not None:
         number = [each.place for each in contexts.calls].index(context.before) + 1

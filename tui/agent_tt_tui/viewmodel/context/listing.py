@@ -1,9 +1,7 @@
-"""The items of a request from top to bottom, with what was cut between them."""
+"""The rows of a request's items as they are drawn: who speaks, what it says, where it came from, tokens, share."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.context.words import came_from, item_words
@@ -11,13 +9,14 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, fit, show, width
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Sequence
 
     from agent_tt.context.shown import CallContext, Item
     from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.viewmodel.context.folds import ContextRow
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
 
-__all__ = ["ContextRow", "heading", "row_pieces", "rows_of"]
+__all__ = ["heading", "role_of", "row_pieces"]
 
 _ROLE: Final = 10
 _FROM: Final = 25
@@ -25,83 +24,6 @@ _TOKENS: Final = 9
 _SHARE: Final = 16
 _WITH_SHARE: Final = 100
 _WITH_FROM: Final = 62
-_LEAST_FOLDED: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ContextRow:
-    """One row of the list.
-
-    Attributes:
-        item: the item that it shows; None of a rule and of a fold.
-        folded: the items that it stands for.
-        is_cut: whether these are gone.
-        is_rule: whether it is the rule below what is the same as in the last call.
-        name: of a fold, its name.
-    """
-
-    item: Item | None = None
-    folded: tuple[Item, ...] = field(default=())
-    is_cut: bool = False
-    is_rule: bool = False
-    name: str = ""
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """What it shows."""
-        return self.folded or (() if self.item is None else (self.item,))
-
-
-def rows_of(context: CallContext, room: int, unfolded: Collection[str], *, by_size: bool) -> list[ContextRow]:
-    """Lay out the rows.
-
-    Args:
-        context: the call.
-        room: rows there are: where they do not suffice, the smallest items that were there before fold.
-        unfolded: names of the folds that are open.
-        by_size: the largest item first, without what was cut.
-    """
-    if by_size:
-        ordered = sorted(context.items, key=lambda item: (-item.tokens, item.number))
-        return [ContextRow(item) for item in ordered]
-    rows = list(_in_order(context, unfolded))
-    if len(rows) <= room:
-        return rows
-    # Of all the sizes up to which items may fold, the smallest that makes the rows fit, so that no more is hidden.
-    sizes = sorted({row.item.tokens + 1 for row in rows if row.item is not None and not row.is_cut})
-    at = bisect_left(sizes, 1, key=lambda size: sum(1 for _ in _folded(rows, size, unfolded)) <= room)
-    return list(_folded(rows, sizes[min(at, len(sizes) - 1)], unfolded)) if sizes else rows
-
-
-def _in_order(context: CallContext, unfolded: Collection[str]) -> Iterator[ContextRow]:
-    for number in range(-1, len(context.items)):
-        if number >= 0:
-            yield ContextRow(context.items[number])
-        if 0 <= number == context.same - 1 and context.before is not None:
-            yield ContextRow(is_rule=True)
-        cut = tuple(each.item for each in context.cuts if each.after == number)
-        name = f"cut{number}"
-        if len(cut) >= _LEAST_FOLDED and name not in unfolded:
-            yield ContextRow(folded=cut, is_cut=True, name=name)
-        else:
-            yield from (ContextRow(item, is_cut=True) for item in cut)
-
-
-def _folded(rows: Sequence[ContextRow], small: int, unfolded: Collection[str]) -> Iterator[ContextRow]:
-    waiting: list[ContextRow] = []
-    for row in (*rows, None):
-        item = None if row is None or row.is_cut else row.item
-        if item is not None and row is not None and item.mark == "same" and item.tokens < small:
-            waiting.append(row)
-            continue
-        name = f"small{waiting[0].item.number}" if waiting and waiting[0].item is not None else ""
-        if len(waiting) >= _LEAST_FOLDED and name not in unfolded:
-            yield ContextRow(folded=tuple(each for one in waiting for each in one.items), name=name)
-        else:
-            yield from waiting
-        waiting = []
-        if row is not None:
-            yield row
 
 
 def heading(context: CallContext, columns: int, *, by_size: bool) -> tuple[Piece, ...]:
@@ -141,34 +63,41 @@ def row_pieces(row: ContextRow, context: CallContext, columns: int, glyphs: Glyp
 
 def _cells(row: ContextRow, glyphs: Glyphs) -> tuple[Piece, str, str, str, str]:
     """Mark, role, words, where from, tokens."""
-    total = sum(item.tokens for item in row.items)
-    sign = glyphs.removed if row.is_cut else ""
-    tokens = f"{sign}{total:,}"
-    mark: Piece = (glyphs.removed, "removed_mark") if row.is_cut else (" ", "text")
     if row.folded:
-        steps = sorted({origin.step for item in row.folded for origin in item.origins[:1] if origin.step})
-        came = (
-            ""
-            if not steps
-            else f"step {steps[0]}"
-            if steps[0] == steps[-1]
-            else f"steps {steps[0]}{glyphs.span}{steps[-1]}"
-        )
-        if row.is_cut:
-            return mark, "", f"{fmt.counted(len(row.folded), 'item')} gone: {_kinds(row.folded)}", came, tokens
-        most = max(item.tokens for item in row.folded)
-        return mark, "", f"{glyphs.alike} {len(row.folded)} more of at most {most:,} tokens each", came, tokens
+        return _fold_cells(row, glyphs)
     item = row.items[0]
-    if not row.is_cut and item.mark == "new":
-        mark = glyphs.added, "added_mark"
-    elif not row.is_cut and item.mark != "same":
-        mark = glyphs.changed, "changed_mark"
     words = item_words(item)
     if item.part.kind == "call":
         words = f"{glyphs.to} {words}"
     if item.mark == "shortened" and item.tokens_before is not None:
         words = f"{item.tokens:,} of {item.tokens_before:,} tokens kept: {words}"
-    return mark, role_of(item), words, came_from(item) or "not known", tokens
+    came = clean(came_from(item)) or "not known"
+    if row.is_cut:
+        return (glyphs.removed, "removed_mark"), role_of(item), words, came, f"{glyphs.removed}{item.tokens:,}"
+    return _mark(item, glyphs), role_of(item), words, came, f"{item.tokens:,}"
+
+
+def _fold_cells(row: ContextRow, glyphs: Glyphs) -> tuple[Piece, str, str, str, str]:
+    items = row.folded
+    total = f"{sum(item.tokens for item in items):,}"
+    if items[0].part.kind == "tools" and not row.is_cut:
+        words = f"{len(items)} offered: {', '.join(item.part.name for item in items)}"
+        return _mark(items[0], glyphs), "tools", words, clean(came_from(items[0])) or "not known", total
+    steps = sorted({item.origins[0].step for item in items if item.origins and item.origins[0].step})
+    came = f"steps {steps[0]}{glyphs.span}{steps[-1]}" if steps else ""
+    if steps and steps[0] == steps[-1]:
+        came = f"step {steps[0]}"
+    if row.is_cut:
+        words = f"{fmt.counted(len(items), 'item')} gone: {_kinds(items)}"
+        return (glyphs.removed, "removed_mark"), "", words, came, f"{glyphs.removed}{total}"
+    most = max(item.tokens for item in items)
+    return (" ", "text"), "", f"{glyphs.alike} {len(items)} more of at most {most:,} tokens each", came, total
+
+
+def _mark(item: Item, glyphs: Glyphs) -> Piece:
+    if item.mark == "same":
+        return " ", "text"
+    return (glyphs.added, "added_mark") if item.mark == "new" else (glyphs.changed, "changed_mark")
 
 
 def role_of(item: Item) -> str:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.edits.pending import Pending
     from agent_tt_tui.viewmodel.past.writes import Writes
     from agent_tt_tui.viewmodel.values.pieces import Piece
-    from agent_tt_tui.widgets.debugger.context_view import ContextShown, ContextView
+    from agent_tt_tui.widgets.debugger.context_view import ContextView
+    from agent_tt_tui.widgets.debugger.context_zones import ContextShown
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from textual import events
 from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.feature import hears
-from agent_tt_tui.footer import FooterRow
-from agent_tt_tui.keymaps import CONTEXT, DEBUGGER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.past.blame import Place
 from agent_tt_tui.widgets.debugger.context_asked import ContextAsked
 from agent_tt_tui.widgets.debugger.inspector import Inspector
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.widgets.debugger.context_view import ContextView
 
 _PATIENCE_SECONDS: Final = 0.1
+_AGAIN_SECONDS: Final = 1.0
+"""How long a run that is written has rest between two readings."""
 _MOST_ORIGINS: Final = 50
 
 
@@ -71,7 +71,7 @@ class Contexts(DebuggerFeature):
         """The model call that somebody went to, while its step is shown."""
         self._left: tuple[tuple[int, int], int] | None = None
         """The model call from which somebody went to where an item came from, and the step that is."""
-        self._is_reading = self._is_stale = self._has_own_keys = False
+        self._is_reading = self._is_stale = False
         self._why = ""
 
     @property
@@ -90,13 +90,12 @@ class Contexts(DebuggerFeature):
             if self._contexts is None or self._is_stale:
                 self._read()
             self._show()
-        self._show_keys()
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
+        if self._is_shown and self._contexts is not None and not self._is_reading and not self._is_stale:
+            self.screen.set_timer(_AGAIN_SECONDS, self._read_again)
         self._is_stale = True
-        if self._is_shown:
-            self._read()
 
     def _read(self) -> None:
         if self._is_reading:
@@ -129,6 +128,10 @@ class Contexts(DebuggerFeature):
         self._is_reading = False
         self._contexts, self._standing, self._why = message.contexts, message.standing, message.why
         self._show()
+        if self._is_stale:
+            self.screen.set_timer(_AGAIN_SECONDS, self._read_again)
+
+    def _read_again(self) -> None:
         if self._is_stale and self._is_shown:
             self._read()
 
@@ -145,7 +148,7 @@ class Contexts(DebuggerFeature):
 
     def _show(self) -> None:
         """Show the model call of the step, or say why there is none."""
-        from agent_tt_tui.widgets.debugger.context_view import ContextShown
+        from agent_tt_tui.widgets.debugger.context_zones import ContextShown
 
         inspector, glyphs = self.panes.inspector, look_of(self.screen).glyphs
         context = self._context
@@ -153,7 +156,7 @@ class Contexts(DebuggerFeature):
             number = next(at for at, each in enumerate(self._contexts.calls) if each is context)
             inspector.show_context(ContextShown(self._contexts, number, self._standing))
         elif self._why:
-            inspector.show_context(None, f"{glyphs.failed} what models were shown cannot be read: {self._why}")
+            inspector.show_context(None, f"{glyphs.failed} what models were shown cannot be read: {clean(self._why)}")
         elif self._contexts is not None:
             inspector.show_context(None, "this run asked no model, as far as it was recorded: there is no context")
         else:
@@ -166,17 +169,6 @@ class Contexts(DebuggerFeature):
         if self._wanted is not None and self._wanted in self._contexts.by_place:
             return self._contexts.by_place[self._wanted]
         return self._contexts.near(self.time.number)
-
-    @hears(events.DescendantFocus)
-    def _on_descendant_focus(self, _event: events.DescendantFocus) -> None:
-        self._show_keys()
-
-    def _show_keys(self) -> None:
-        """Show the keys of the list while that is in focus."""
-        here = self._view is not None and self.screen.focused is self._view.list
-        if here != self._has_own_keys:
-            self._has_own_keys = here
-            self.screen.query_one(FooterRow).show_context(CONTEXT if here else DEBUGGER)
 
     def escape(self) -> bool:
         """Go back from where an item came from to the call that has it; from an item in full to the list."""
