@@ -17,6 +17,7 @@ from agent_tt.errors import Damaged
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.glyphs import ASCII
+from agent_tt_tui.help import HelpScreen
 from agent_tt_tui.keymaps import CONTEXT, DEBUGGER
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
@@ -199,6 +200,20 @@ async def test_enter_reads_an_item_in_full_and_esc_goes_back_to_the_list(samples
         await driven.press("escape")
         assert driven.screen.focused is driven.view.list
         assert "WHAT IT IS MADE OF" in driven.text
+
+
+async def test_help_and_palette_have_the_keys_of_the_view_while_it_is_in_focus(samples):
+    async with opened(samples, "refund-loop", 5) as driven:
+        offered = {command.id: command.help for command in driven.screen.keys.commands}
+        assert {command.id for command in CONTEXT.commands} <= offered.keys()
+        assert offered["context.fork"] == "Fork the run without the item"
+        await driven.screen.action_command("context.by_size")
+        assert driven.view.list.by_size
+        await driven.press("?")
+        await until(driven.pilot, lambda: isinstance(driven.app.screen, HelpScreen))
+        assert driven.text.index("CONTEXT") < driven.text.index("Go to where the item came from")
+        await driven.press("escape", "1")
+        assert driven.screen.keys is DEBUGGER
 
 
 async def test_another_tab_gives_the_focus_back_to_where_it_was(samples):

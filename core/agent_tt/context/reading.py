@@ -84,6 +84,8 @@ class _Reader:
         self._waiting: list[tuple[Call, ModelTalk | None]] = []
         """Calls whose results are not taken in yet: they may have come when later ones had begun."""
         self._compacted: dict[str, int] = {}
+        self._inside: dict[Place, Place | None] = {}
+        """Of each call the one that it was made inside of."""
 
     @property
     def contexts(self) -> RunContexts:
@@ -111,6 +113,7 @@ class _Reader:
     def read(self, calls: Sequence[Call], until: Place | None) -> None:
         """Take in the calls of a step."""
         asks_through = {call.facts.inside for call in calls if call.kind == "llm"}
+        self._inside |= {(call.step, call.number): call.facts.inside for call in calls}
         for call in calls:
             place = call.step, call.number
             if until is not None and place > until:
@@ -134,7 +137,7 @@ class _Reader:
         """Take in the results that were there when a call was made; None: all."""
         waiting, self._waiting = self._waiting, []
         for call, talk in waiting:
-            if asking is not None and _comes_later(call, asking):
+            if asking is not None and self._comes_later(call, asking):
                 self._waiting.append((call, talk))
                 continue
             origin = origin_of_call(call)
@@ -146,6 +149,19 @@ class _Reader:
                 self._entered.add(origin, filter(None, (call.error.short, call.error.message)))
             if call.facts.answers:
                 self._tools[call.facts.answers] = origin
+
+    def _comes_later(self, call: Call, asking: Call) -> bool:
+        """Whether a call's answer came after another call was made: it was made inside of it, or in another lane."""
+        around = asking.facts.inside
+        known: set[Place] = set()
+        while around is not None and around not in known:
+            if around == (call.step, call.number):
+                return True
+            known.add(around)
+            around = self._inside.get(around)
+        if call.lane == asking.lane or call.ended_us is None or asking.started_us is None:
+            return False
+        return call.ended_us > asking.started_us
 
     # ---------------------------------------------------------------- one request
 
@@ -181,7 +197,8 @@ class _Reader:
         cuts = tuple(Cut(old[at], after) for at, after in changes.cut)
         compaction = self._compacted.pop(call.lane, None)
         items = _with_summary(items, cuts)
-        gone = gone_words(cuts, items)
+        shorter = [Cut(old[was], at) for at, was in changes.became.items() if items[at].mark == "shortened"]
+        gone = gone_words((*cuts, *shorter), items)
         if cuts:
             self._dropped.setdefault(call.lane, Dropped()).cut((call.step, call.number), cuts, gone, items)
         shares, answer_cost = shares_of(call, items, weighed)
@@ -318,15 +335,6 @@ def _kind_of_role(role: str) -> OriginKind:
     if role in ASSISTANTS or role == "model":
         return "model"
     return "system" if role in ("system", "developer") else "user"
-
-
-def _comes_later(call: Call, asking: Call) -> bool:
-    """Whether a call's answer came after another call was made: it was made inside of it, or in another lane."""
-    if (call.step, call.number) == asking.facts.inside:
-        return True
-    if call.lane == asking.lane or call.ended_us is None or asking.started_us is None:
-        return False
-    return call.ended_us > asking.started_us
 
 
 def _why_empty(call: Call) -> str:

@@ -34,8 +34,10 @@ def _context(asked: Asked) -> Shape:
     found = read_contexts(asked.source, run.id, cancelled=asked.cancelled)
     context = found.by_place.get((call.step, call.number))
     if context is None or not context.items:
-        why = "holds no messages that can be read" if context is None else context.why_empty
-        raise StepNotFound(f"{at} ({call.name[:80]}): {why}", hint="call shows what it was asked.")
+        why = "it asks a model through another call" if context is None else context.why_empty
+        through = [reference(run.id, *each.place) for each in found.calls if each.step == call.step]
+        hint = f"The calls of the step that ask one: {', '.join(through[:_MOST_GONE])}." if context is None else ""
+        raise StepNotFound(f"{at} ({call.name[:80]}): {why}", hint=hint or "call shows what it was asked.")
 
     def item(each: Sent, most: int) -> Item:
         part = each.part

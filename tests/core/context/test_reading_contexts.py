@@ -114,6 +114,30 @@ def test_what_is_new_and_cut_and_shortened_since_the_last_call_in_the_lane_is_to
     assert now.added == now.items[3].tokens
 
 
+def test_the_result_of_a_tool_is_no_origin_of_what_is_asked_inside_of_it():
+    outer = Call(1, 1, "tool", "sub_agent", "ok", args={}, result=STOCK)
+    between = Call(1, 2, "tool", "helper", "ok", args={}, result=None, meta={"inside": {"step": 1, "call": 1}})
+    inner = Call(
+        *(1, 3, "llm", "m", "ok"),
+        args={"messages": [said(STOCK)]},
+        result=said("Yes."),
+        meta={"inside": {"step": 1, "call": 2}},
+    )
+    did, after = Did("work"), model(user(STOCK))
+    did.calls = lambda _: [outer, between, inner]  # type: ignore[method-assign]
+    first, second = contexts(did, after).calls
+    assert first.items[0].origins == ()
+    assert origins(second.items[0]) == [("result", 1, "sub_agent")]
+
+
+def test_words_of_the_user_that_a_shorter_form_lacks_are_gone():
+    long = "Please fix the parser of dates as soon as you can. Leave the public names of the module alone."
+    before, after = contexts(model(system(), user(long)), model(system(), user(long[:60]))).calls
+    assert [item.mark for item in after.items] == ["same", "shortened"]
+    assert [gone.words for gone in after.gone] == ["Leave the public names of the module alone."]
+    assert before.gone == ()
+
+
 def test_lanes_do_not_stand_against_one_another():
     steps = [model(system(), user("one")), model(system("Another one."), user("two")), model(system(), user("one"))]
     steps[1].lane = "main/other.0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.context.index import LEAST
 from agent_tt.context.words import from_words
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean
@@ -13,7 +14,7 @@ from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agent_tt.context.shown import CallContext, Item, Origin, RunContexts
+    from agent_tt.context.shown import CallContext, Gone, Item, Origin, RunContexts
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.context.standing import Standing
     from agent_tt_tui.viewmodel.values.pieces import Piece
@@ -51,7 +52,7 @@ def chosen_lines(
 
 def _dropped(context: CallContext, item: Item, columns: int) -> Iterator[TextLine]:
     """Of a summary, and of an item that is gone: words of the user that nothing says any more, and what was needed."""
-    for gone in context.gone[:_MOST_SAID] if item.is_summary else [g for g in context.gone if g.cut is item]:
+    for gone in context.gone[:_MOST_SAID] if item.is_summary else [g for g in context.gone if _is_of(g, item)]:
         said: list[Piece] = [
             ("your words that are gone, and not in the summary: ", "muted"),
             (clean(gone.words), "strong"),
@@ -68,6 +69,11 @@ def _dropped(context: CallContext, item: Item, columns: int) -> Iterator[TextLin
         yield TextLine(
             ((f"   {fmt.counted(left, 'sentence')} more of yours {'is' if left == 1 else 'are'} gone", "note"),)
         )
+
+
+def _is_of(gone: Gone, item: Item) -> bool:
+    """Whether words went with an item: it is gone, or shorter than it was."""
+    return gone.cut is item or (item.mark == "shortened" and gone.cut.part.text[:LEAST] == item.part.text[:LEAST])
 
 
 def _marked(said: Sequence[Piece], columns: int) -> Iterator[TextLine]:

@@ -26,8 +26,8 @@ _WITH_SHARE: Final = 100
 _WITH_FROM: Final = 62
 
 
-def heading(context: CallContext, columns: int, *, by_size: bool) -> tuple[Piece, ...]:
-    """The titles of the columns."""
+def heading(context: CallContext, columns: int, glyphs: Glyphs, *, by_size: bool) -> tuple[Piece, ...]:
+    """The titles of the columns; what one part has of the tokens is by its length, and so marked."""
     title = "BY SIZE" if by_size else "FROM TOP TO BOTTOM"
     counted = f"  {fmt.counted(len(context.items), 'item')}"
     left: list[Piece] = [(f" {title}", "title"), (counted, "muted")]
@@ -36,7 +36,7 @@ def heading(context: CallContext, columns: int, *, by_size: bool) -> tuple[Piece
     left.append((" " * max(2, 2 + _ROLE + words + 2 - used), "text"))
     if columns >= _WITH_FROM:
         left.append((f"{'came from':<{_FROM}}  ", "faint"))
-    left.append((f"{'tokens':>{_TOKENS}}", "faint"))
+    left.append((f"{f'{glyphs.about} tokens':>{_TOKENS}}", "faint"))
     if columns >= _WITH_SHARE:
         left.append(("  share", "faint"))
     return tuple(left)

@@ -154,7 +154,7 @@ class ContextHeading(RowWidget):
         """Draw the row."""
         if self.shown is None:
             return self.new_row()
-        pieces = heading(self.shown.context, columns - 2, by_size=self.by_size)
+        pieces = heading(self.shown.context, columns - 2, look_of(self).glyphs, by_size=self.by_size)
         return add_pieces(self.new_row(), pieces, styles)
 
 
