@@ -49,9 +49,12 @@ class Inspecting(DebuggerFeature):
         self.panes.look_into_inspector()
         if inspector.tab == "Context":
             inspector.take_focus()
-        elif was == "Context" and self._came_from is not None and inspector.has_focus_within:
+        elif was == "Context" and inspector.has_focus_within and self._came_from is not None:
+            came_from, self._came_from = self._came_from, None
+            if inspector in came_from.ancestors:
+                return
             self.panes.show_all()
-            (self._came_from if self._came_from.display else self.panes.timeline).focus()
+            came_from.focus()
 
     def action_call(self, direction: int) -> None:
         """Go to the next or previous call of the step."""
