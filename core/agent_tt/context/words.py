@@ -43,7 +43,7 @@ def came_from(item: Item) -> str:
     if first.kind == "file":
         first = replace(first, name=first.name.replace("\\", "/").rstrip("/").rpartition("/")[2])
     words = from_words(first)
-    return f"{words.replace(', step ', ', ')} or elsewhere" if others else words
+    return f"{words.replace(', step ', ', ')} or others" if others else words
 
 
 def item_words(item: Item) -> str:

@@ -173,6 +173,8 @@ def test_tokens_and_costs_by_origin_add_up_to_those_of_the_call(messages, tokens
     assert sum(share.tokens for share in found.shares) == found.tokens
     assert sum(item.tokens for item in found.items) + found.rest == found.tokens
     assert tokens in (None, 0, found.tokens)
+    for item in found.items:
+        assert "".join(item.part.text[tile.start : tile.end] for tile in item.tiles) == item.part.text
     costs = [share.cost_usd for share in found.shares]
     if found.answer_cost_usd is not None:
         assert math.isclose(found.answer_cost_usd + sum(cost or 0.0 for cost in costs), 0.5)
