@@ -30,6 +30,7 @@ bench:
 	python tests/benchmarks/bench_large_langgraph.py
 	python tests/benchmarks/bench_compare.py
 	python tests/benchmarks/bench_find.py
+	python tests/benchmarks/bench_context.py
 	python -m tests.benchmarks.bench_http
 	python -m tests.benchmarks.bench_replay
 	python tests/benchmarks/bench_langgraph.py

@@ -121,7 +121,7 @@ async def test_a_models_answer_is_words_or_tool_calls(sample_store):
 
 async def test_a_message_is_edited_and_removed_where_it_is_read(sample_store):
     async with opened(sample_store, "trip-planner", 6, (140, 40)) as driven:
-        await driven.press("3", "tab", "g", "e")
+        await driven.press("4", "tab", "g", "e")
         await driven.type_into("You plan cheap trips.")
         assert driven.edits == [("state", "set", None, None, "messages[0].content")]
         assert "You plan cheap trips." in driven.text

@@ -135,7 +135,7 @@ async def test_two_leaves_of_one_result_are_two_edits_and_a_whole_result_takes_b
 
 async def test_a_leaf_of_a_json_text_in_the_state_is_edited_alone(source):
     async with opened(source, "shop", 1, (120, 40)) as driven:
-        await driven.press("3", "tab", "G", "e", "ctrl+l")
+        await driven.press("4", "tab", "G", "e", "ctrl+l")
         assert "ONE VALUE" in driven.text
         assert "policy.window_days" in driven.text
         await driven.press("down", "down", "enter")

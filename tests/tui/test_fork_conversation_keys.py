@@ -62,7 +62,7 @@ async def test_an_opened_conversation_is_edited_and_goes_on_with_a_model_that_is
             screen = app.screen
             await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
             await workers_ended(app)
-            await pilot.press("3")
+            await pilot.press("4")
             await until(pilot, lambda: "port = 8081" in text())
             await pilot.press("tab", "j", "j", "j", "e")
             await until(pilot, lambda: isinstance(app.screen, EditDialog))

@@ -146,6 +146,11 @@ class FooterRow(RowWidget):
         if message and seconds is not None:
             self._timer = self.set_timer(seconds, self._quieten)
 
+    @property
+    def shown(self) -> Context:
+        """The context whose keys it shows."""
+        return self._shown
+
     def show_context(self, context: Context) -> None:
         """Show the keys of another context."""
         self._shown = context

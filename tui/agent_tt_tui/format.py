@@ -45,6 +45,13 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def short(number: int) -> str:
+    """A count in few columns: `9,999`, then `14.2k`, `1.2M`."""
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 1000:.1f}k" if number < 999_950 else f"{number / 1_000_000:.1f}M"
+
+
 def percent(part: float) -> str:
     """A part in whole percents, `84 %`; only what is all or nothing is called so."""
     whole = round(part * 100)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
+    from agent_tt_tui.commands import Context
     from agent_tt_tui.palette import Palette
 
 _CACHED_LINES = 512
@@ -41,6 +42,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = LIST.widget_bindings()
     HELP = "A list: j and k move the cursor, g and G go to the ends, enter chooses."
+
+    KEYS: ClassVar[Context | None] = None
+    """What keys do while it is in focus, where that is its own: footer, help and palette have these first."""
 
     QUIET: ClassVar[bool] = False
     """Whether it has no cursor while it is not in focus: it is read more often than walked through."""

@@ -59,6 +59,8 @@ class Palette(NamedTuple):
     """The ground of the cursor row in the focused pane."""
     cursor_blurred: Style
     """The ground of the cursor row in another pane."""
+    shares: Mapping[str, Style]
+    """The grounds of the parts of a stacked bar, by kind of origin; empty where there are no shades to blend."""
     bracket_changes: bool
     """Whether added and removed words need `{+…+}` and `[-…-]`, for lack of underline and strike."""
     on_cursor_row: bool = False
@@ -140,8 +142,27 @@ def _resolve(variables: tuple[tuple[str, str], ...], ground: Color, bracket_chan
         bar_blurred=faint,
         cursor_focused=paint("primary-muted"),
         cursor_blurred=paint("panel"),
+        shares={} if bracket_changes else _blends(known, ground),
         bracket_changes=bracket_changes,
     )
+
+
+_BLENDED = (
+    ("system", "secondary", 0.28), ("tools", "primary", 0.38), ("summary", "accent", 0.42), ("file", "success", 0.36),
+    ("command", "warning", 0.42), ("result", "success", 0.22), ("user", "primary", 0.75), ("model", "secondary", 0.50),
+    ("several", "foreground", 0.22), ("unknown", "foreground", 0.12),
+)  # fmt: skip
+"""Of each kind of origin the colour, and how much of it is blended over the pane."""
+
+
+def _blends(variables: Mapping[str, str], ground: Color) -> dict[str, Style]:
+    found = {}
+    for kind, name, share in _BLENDED:
+        colour = Color.parse(variables.get(name, variables["foreground"]).partition(" ")[0])
+        if colour.ansi is not None or ground.ansi is not None:
+            return {}
+        found[kind] = Style.from_color(bgcolor=ground.blend(colour, share).rich_color)
+    return found
 
 
 def _mix(variables: Mapping[str, str], name: str, ground: Color) -> Color:

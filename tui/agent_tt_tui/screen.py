@@ -12,9 +12,10 @@ from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 
-from agent_tt_tui.commands import display_key
+from agent_tt_tui.commands import Context, display_key
 from agent_tt_tui.feature import hearing
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.requests import Confirm, ShowKeys
 from agent_tt_tui.running_forks import forks_of
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.widget import Widget
 
-    from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
     from agent_tt_tui.viewmodel.offers import Offer
 
@@ -194,9 +194,20 @@ class CommandScreen(Screen[Result]):
 
         self.post_message(Confirm(title, question, answered))
 
+    @property
+    def own_keys(self) -> Context | None:
+        """The keys of what has the focus, where it has keys of its own."""
+        return self.focused.KEYS if isinstance(self.focused, LineView) else None
+
+    @property
+    def keys(self) -> Context:
+        """All that keys do now: those of what has the focus first."""
+        own = self.own_keys
+        return self.CONTEXT if own is None else Context(self.CONTEXT.title, (own.groups[0], *self.CONTEXT.groups))
+
     async def action_command(self, command_id: str) -> None:
         """Run a command of this screen, or say why not."""
-        command = self.CONTEXT.command(command_id)
+        command = self.keys.command(command_id)
         reason = self.blocked(command_id)
         if reason is not None:
             self.say(reason)
@@ -218,9 +229,11 @@ class CommandScreen(Screen[Result]):
         from agent_tt_tui.viewmodel.offers import Offer, without_sign
 
         look = look_of(self)
-        ranks = {command.pair: command.rank for command in self.CONTEXT.commands if command.pair}
+        # The keys of what has the focus stand first, and one of them may stand for a command of the screen.
+        commands = {command.id: command for command in reversed(self.keys.commands)}
+        ranks = {command.pair: command.rank for command in commands.values() if command.pair}
         offers: list[Offer] = []
-        for command in self.CONTEXT.commands:
+        for command in reversed(commands.values()):
             if command.id == "app.palette":
                 continue
             label, _, detail = command.help.partition("; ")
@@ -235,8 +248,8 @@ class CommandScreen(Screen[Result]):
         return [*offers, *(place for feature in self.features for place in feature.places(words))]
 
     def action_help(self) -> None:
-        """Show the keys of this screen."""
-        self.post_message(ShowKeys(self.CONTEXT))
+        """Show the keys of this screen, those of what has the focus first."""
+        self.post_message(ShowKeys(self.keys))
 
     def action_escape(self) -> None:
         """Close, cancel or clear what is open."""

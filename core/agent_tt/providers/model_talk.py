@@ -30,6 +30,8 @@ class ModelTalk:
         shown: what the model was shown, oldest first.
         said: what it said; empty where it did not answer.
         unread: how many things stood among the messages that are known as none.
+        turns: `shown` by the turns that a function was given, an empty one for each that is known as none; empty of a
+            request to a provider.
     """
 
     request: ModelCall
@@ -37,6 +39,7 @@ class ModelTalk:
     shown: Sequence[Message]
     said: Sequence[Message]
     unread: int = 0
+    turns: Sequence[Sequence[Message]] = ()
 
 
 class ModelTalks:
@@ -61,7 +64,7 @@ class ModelTalks:
         given = answer_in(call.result)
         said = messages_in(given) if given is not None else ()
         messages = [message for turn in shown for message in turn]
-        return ModelTalk(ModelCall(), ModelAnswer(), messages, said, sum(not turn for turn in shown))
+        return ModelTalk(ModelCall(), ModelAnswer(), messages, said, sum(not turn for turn in shown), shown)
 
     def _read(self, key: tuple[str, str], turns: list[Wire]) -> list[tuple[Message, ...]]:
         before, read = self._last.get(key, ([], []))

@@ -1,19 +1,19 @@
-"""The tool that shows what a model was sent, and where each message came from."""
+"""The tool that shows what a model was sent, and where each part came from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import StepNotFound
-from agent_tt.querying.provenance.context import Sent
 from agent_tt.serving.pages import Item, page, record
 from agent_tt.serving.references import below, call_at, part_of_call, reference
 from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.context.shown import CallContext, Needed
+    from agent_tt.context.shown import Item as Sent
     from agent_tt.model import Run
-    from agent_tt.querying.provenance.context import Brought, SentMessage
     from agent_tt.serving.pages import Where
     from agent_tt.serving.tool import Asked
     from agent_tt.shapes.records import Shape
@@ -21,72 +21,99 @@ if TYPE_CHECKING:
 __all__ = ["CONTEXTS"]
 
 _MOST: Final = 600
-_MOST_TOOLS: Final = 40
+_MOST_ORIGINS: Final = 4
+_MOST_GONE: Final = 8
+_MOST_WORDS: Final = 160
 
 
 def _context(asked: Asked) -> Shape:
-    from agent_tt.codec.paths import parse_path
-    from agent_tt.providers.provider_call import provider_call, tool_line
+    from agent_tt.context.reading import read_contexts
 
     run, call = call_at(asked.source, asked.text("at"), kind="llm")
-    sent = Sent(asked.source, run.id, call, cancelled=asked.cancelled)
-    if not sent.messages:
-        raise StepNotFound(
-            f"{reference(run.id, call.step, call.number)} ({call.name[:80]}) holds no messages that can be read",
-            hint="call shows what it was asked.",
-        )
-    facts = call.facts
-    head: Shape = {
-        "at": reference(run.id, call.step, call.number),
-        "model": call.name,
-        "tokens_in": facts.tokens_in,
-        "characters": sum(len(each.message.text) for each in sent.messages),
-    }
-    asked_of = provider_call(call)
-    if asked_of is not None and asked_of.tools:
-        head["tools"] = [tool_line(each)[0] for each in asked_of.tools[:_MOST_TOOLS]]
-    numbered = list(enumerate(sent.messages))
+    at = reference(run.id, call.step, call.number)
+    found = read_contexts(asked.source, run.id, cancelled=asked.cancelled)
+    context = found.by_place.get((call.step, call.number))
+    if context is None or not context.items:
+        why = "it asks a model through another call" if context is None else context.why_empty
+        through = [reference(run.id, *each.place) for each in found.calls if each.step == call.step]
+        hint = f"The calls of the step that ask one: {', '.join(through[:_MOST_GONE])}." if context is None else ""
+        raise StepNotFound(f"{at} ({call.name[:80]}): {why}", hint=hint or "call shows what it was asked.")
 
-    def item(entry: tuple[int, SentMessage], most: int) -> Item:
-        number, each = entry
-        message = each.message
-        place = None if each.path is None else below(part_of_call(run.id, call, "args"), parse_path(each.path))
+    def item(each: Sent, most: int) -> Item:
+        part = each.part
+        place = None if part.path is None else below(part_of_call(run.id, call, "args"), part.path)
         shape: Shape = {
-            "message": number,
-            "role": message.role,
-            "characters": len(message.text),
-            "path": each.path,
-            "from": _from(run, sent.brought(each)),
+            "message": each.number,
+            "role": part.role,
+            "kind": part.kind,
+            "mark": None if each.mark == "same" else each.mark,
+            "tokens": each.tokens,
+            "characters": len(part.text),
+            "path": part.where,
         }
-        values: dict[str, tuple[Wire, Where]] = {"text": (message.text, place)} if message.text else {}
-        if message.calls:
-            values["asks_for"] = [str(one) for one in message.calls], place
-        made = record(min(most, _MOST), {key: part for key, part in shape.items() if key != "from"}, values)
+        values: dict[str, tuple[Wire, Where]] = {"text": (part.text, place)} if part.text else {}
+        made = record(min(most, _MOST), shape, values)
         whole = made.shape if isinstance(made.shape, dict) else {}
-        return Item({**whole, "from": shape["from"]}, made.left_out)
+        return Item({**whole, "from": _from(run, context, each)}, made.left_out)
 
-    return page(head, "messages", numbered, item, cursor=asked.cursor, budget=asked.budget)
+    head = _head(run, context)
+    return page(head, "messages", context.items, item, cursor=asked.cursor, budget=asked.budget)
 
 
-def _from(run: Run, brought: Brought | None) -> Wire:
-    if brought is None:
-        return "not known"
+def _head(run: Run, context: CallContext) -> Shape:
+    from agent_tt.context.words import cut_words
+
+    head: Shape = {
+        "at": reference(run.id, context.step, context.call),
+        "model": context.model,
+        "tokens_in": context.tokens,
+        "counted_by": "length" if context.is_counted else "the provider",
+        "characters": sum(len(each.part.text) for each in context.items),
+        "made_of": {share.kind: share.tokens for share in context.shares},
+        "not_recorded": context.rest or None,
+        "since": None if context.before is None else reference(run.id, *context.before),
+        "added": context.added,
+        "removed": context.removed,
+        "same_from_the_top": context.same,
+        "cut": cut_words(context) or None,
+        "gone": [gone.words[:_MOST_WORDS] for gone in context.gone[:_MOST_GONE]] or None,
+        "needed_later": [_needed(run, each) for each in context.needed[:_MOST_GONE]] or None,
+    }
+    return {key: value for key, value in head.items() if value is not None}
+
+
+def _needed(run: Run, needed: Needed) -> Shape:
+    return {
+        "what": needed.what[:_MOST_WORDS],
+        "at": reference(run.id, needed.step, needed.call),
+        "why": needed.why,
+    }
+
+
+def _from(run: Run, context: CallContext, item: Sent) -> Wire:
     from agent_tt.serving.fitting import LEAST, fit
 
+    origins = [origin for origin in item.origins if not (origin.is_request and origin.place == context.place)]
+    if not origins:  # nothing before this call has it
+        return "not known"
+    first, *others = origins
     told: Shape = {
-        "at": reference(run.id, brought.step, brought.call),
-        "name": brought.name,
-        "path": brought.path,
-        "why": brought.why,
+        "at": reference(run.id, first.step, first.call or None),
+        "kind": first.kind,
+        "name": first.name,
+        "why": "first sent here" if first.is_request else "",
+        "or": [reference(run.id, other.step, other.call or None) for other in others[:_MOST_ORIGINS]],
+        "or_more": max(len(others) - _MOST_ORIGINS, 0),
     }
-    return {key: fit(part, LEAST)[0] for key, part in told.items() if part != ""}
+    return {key: fit(part, LEAST)[0] for key, part in told.items() if part}
 
 
 CONTEXTS: Final = (
     Tool(
         "context",
-        "What a model was sent, message by message in brief, and where each came from as far as that is known: the call"
-        " whose result it is, the model's earlier answer, the input.",
+        "What a model was sent, part by part in brief: its size, what is new, cut or shortened since the last call, and"
+        " where each came from: the call whose result it is, the model's earlier answer, the input. Names words of the"
+        " user that a compaction dropped, and facts that a later answer needed.",
         (
             Parameter("at", "text", "RUN@STEP#CALL of a model call; without #CALL where the step has one."),
             CURSOR,

@@ -7,4 +7,5 @@
 | `plans` | what a fork would do |
 | `effects` | what a run did to the world |
 | `statistics` | what is counted over the runs of a store |
+| `contexts` | what a model was shown |
 """

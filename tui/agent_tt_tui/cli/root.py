@@ -27,6 +27,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "stats": ("looking.stats", "Count runs, tokens, cost, replays and errors."),
     "sql": ("asking.sql", "Ask a store with SQL, over readable views."),
     "blame": ("asking.blame", "Show who wrote a value, and what caused it."),
+    "context": ("asking.context", "Show what a model was sent, and where each part came from."),
     "mcp": ("asking.mcp", "Serve the runs to coding agents, as tools."),
     "serve": ("asking.serve", "Serve the runs to a team, over HTTP."),
     "bisect": ("asking.bisect", "Find the first step after which something holds."),

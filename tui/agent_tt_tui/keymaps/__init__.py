@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_tt_tui.keymaps.compare import COMPARE, TABLE
-from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
+from agent_tt_tui.keymaps.debugger import BLAME, CONTEXT, DEBUGGER, FIND, FIND_ALL, WATCHES
 from agent_tt_tui.keymaps.dialogs import (
     ASK,
     ASK_TYPING,
@@ -31,6 +31,7 @@ __all__ = [
     "BLAME",
     "COMPARE",
     "CONFIRM",
+    "CONTEXT",
     "CONTEXTS",
     "COPY",
     "DEBUGGER",
@@ -84,6 +85,7 @@ CONTEXTS = (
     EMPTY,
     PROMPT,
     BLAME,
+    CONTEXT,
     FIND,
     WATCHES,
     FIND_ALL,

@@ -128,10 +128,11 @@ STRUCTURE = Group(
         Command("view.copy", "copy", ("y",), "Copy the path, the value or the key"),
         Command("tab.state", "tab(1)", ("1",), "Show the state"),
         Command("tab.call", "tab(2)", ("2",), "Show the call"),
-        Command("tab.messages", "tab(3)", ("3",), "Show the messages"),
-        Command("tab.raw", "tab(4)", ("4",), "Show the state as it was recorded"),
-        Command("call.previous", "call(-1)", (",",), "Go to the previous call in this step"),
-        Command("call.next", "call(1)", (".",), "Go to the next call in this step"),
+        Command("tab.context", "tab(3)", ("3",), "Show the context: what each model call was sent, and from where"),
+        Command("tab.messages", "tab(4)", ("4",), "Show the messages"),
+        Command("tab.raw", "tab(5)", ("5",), "Show the state as it was recorded"),
+        Command("call.previous", "call(-1)", (",",), "Go to the previous call in this step; of models in Context"),
+        Command("call.next", "call(1)", (".",), "Go to the next call in this step; of models in Context"),
     ),
 )
 
@@ -258,6 +259,63 @@ BLAME = Context(
     ),
 )
 """The list of a value's way back, beside the other keys of the debugger."""
+
+CONTEXT = Context(
+    "Context",
+    (
+        Group(
+            "Context",
+            (
+                *MOVES[2:],
+                replace(MOVES[1], keys=("up", "k"), footer="item", rank=20, pair="list.down"),
+                replace(MOVES[0], keys=("down", "j")),
+                replace(CHOOSE, help="Read the item in full, or open what is folded", footer="in full", rank=30),
+                *FOLDING,
+                Command(
+                    "context.previous",
+                    "model_call(-1)",
+                    (",",),
+                    "Go to the previous model call",
+                    footer="model call",
+                    rank=10,
+                    pair="context.next",
+                    scope="widget",
+                ),
+                Command("context.next", "model_call(1)", (".",), "Go to the next model call", scope="widget"),
+                Command(
+                    "context.origin",
+                    "origin",
+                    ("b",),
+                    "Go to where the item came from",
+                    footer="where from",
+                    rank=40,
+                    scope="widget",
+                ),
+                Command(
+                    "context.fork",
+                    "fork_without",
+                    ("f",),
+                    "Fork the run without the item",
+                    footer="fork without",
+                    rank=50,
+                    scope="widget",
+                ),
+                Command(
+                    "context.by_size",
+                    "by_size",
+                    ("s",),
+                    "Put the largest items first; again: from top to bottom",
+                    footer="by size",
+                    rank=60,
+                    scope="widget",
+                ),
+                replace(ESCAPE, help="Go back from the item in full to the list", footer="back", pinned=True),
+            ),
+        ),
+        Group("Everywhere", (HELP, PALETTE, SUSPEND)),
+    ),
+)
+"""The list of what a model call was sent, beside the other keys of the debugger."""
 
 WATCHES = Context(
     "Watches",

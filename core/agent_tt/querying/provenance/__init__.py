@@ -12,6 +12,5 @@
 | `arithmetic` | how a number may have been computed from others |
 | `model_reading` | which places of its request a model took an answer from |
 | `summaries` | where an answer may be from that its request does not show: before a compaction, or in no message |
-| `context` | what a model was sent, message by message, and where each came from |
 | `open_steps` | which steps were open at the same time, and may have written it as well |
 """

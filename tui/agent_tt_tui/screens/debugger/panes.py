@@ -203,7 +203,7 @@ class Panes(Feature):
         self._has_call_pane = plan.call > 0 or plan.card > 0
         if not self._has_call_pane and self._screen.focused is self.call_pane.call_view:
             self.timeline.focus()
-        alone = self._alone() if plan.one_pane or self.zoomed else None
+        alone = self._alone() if plan.one_pane or self.zoomed or self._is_in_context else None
         self.timeline_pane.display = alone in (None, self.timeline_pane)
         self._side.display = alone in (None, self.inspector, below.pane)
         self.call_pane.display = self._has_call_pane and alone in (None, self.call_pane)
@@ -217,6 +217,11 @@ class Panes(Feature):
         self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
         # How much of it fits is known once the timeline has its new width.
         self._screen.call_after_refresh(self._show_hint)
+
+    @property
+    def _is_in_context(self) -> bool:
+        """Whether somebody looks at what a model was shown, which takes the whole screen."""
+        return self.inspector.tab == "Context" and self.inspector.has_focus_within
 
     def _lay_grid(self, plan: DebuggerLayout, *, alone: bool) -> None:
         """Put the timeline at the left, the calls below it or at the right, and the state beside."""

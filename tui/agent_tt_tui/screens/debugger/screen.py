@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 
-from agent_tt_tui.keymaps import DEBUGGER
+from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.keymaps import BLAME, CONTEXT, DEBUGGER
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints
 from agent_tt_tui.screens.debugger.features.diff_base import DiffBase
@@ -84,6 +85,7 @@ class DebuggerScreen(CommandScreen[None]):
         self.divergences = Divergences(self.time, self.playing, replays, divergence)
         self.run_again = RunAgain(self, self.divergences, replays)
         self.editing = Editing(self.time)
+        self._forking = Forking(self.time, self.editing)
         self.approvals = Approvals(self, self._watched, self.panes.show_waiting, opens_by_itself=True)
         self._first: Sequence[Feature] = (
             self.time,
@@ -98,7 +100,7 @@ class DebuggerScreen(CommandScreen[None]):
             PendingWrites(self.time),
             Marks(self.time),
             self.editing,
-            Forking(self.time, self.editing),
+            self._forking,
             Related(self.time),
             Pdb(self.time, self.run_again),
             self.run_again,
@@ -135,6 +137,7 @@ class DebuggerScreen(CommandScreen[None]):
     def features(self) -> Sequence[Feature]:  # type: ignore[override]  # read-only
         """What the screen can do; most of it is made when that is first asked for."""
         from agent_tt_tui.screens.debugger.features.blame import WhoWrote
+        from agent_tt_tui.screens.debugger.features.contexts import Contexts
         from agent_tt_tui.screens.debugger.features.exporting import Exporting
         from agent_tt_tui.screens.debugger.features.find import Find
         from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
@@ -155,6 +158,7 @@ class DebuggerScreen(CommandScreen[None]):
             breakpoints,
             self.who_wrote,
             *others,
+            Contexts(self.time, self.editing, self._forking),
             # These leave nothing open.
             Watches(self.time, self._watches, self.find),
             Oddities(self.time, past, self.find),
@@ -168,6 +172,15 @@ class DebuggerScreen(CommandScreen[None]):
     def present_features(self) -> Sequence[Feature]:
         """Until the first frame is painted, those that it needs."""
         return self.features if self._is_whole else self._first
+
+    @on(events.DescendantFocus)
+    def _show_keys(self) -> None:
+        """Show the keys of what is in focus, where it has its own; else those of the debugger again."""
+        footer, own = self.query_one(FooterRow), self.own_keys
+        if own is not None:
+            footer.show_context(own)
+        elif footer.shown in (BLAME, CONTEXT):
+            footer.show_context(DEBUGGER)
 
     @on(RunGrew)
     def _look_out(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.keymaps import BLAME
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -30,6 +31,7 @@ _FREE = 2
 class BlameList(LineView):
     """The places on the way back, then the writes; the cursor is on both rows of a place."""
 
+    KEYS = BLAME
     HELP = "Who wrote the value: up and down walk along the way back, enter stays at the place, esc goes back."
 
     @dataclass

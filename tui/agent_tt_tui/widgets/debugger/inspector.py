@@ -1,4 +1,4 @@
-"""The inspector: the state after a step, its calls, its messages, and the state as it was recorded."""
+"""The inspector: the state after a step, its calls, what models were shown, messages, the state as it was recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agent_tt_tui.widgets.debugger.raw_view import RawView
 from agent_tt_tui.widgets.debugger.state_tree import StateTree
 
 if TYPE_CHECKING:
-    from textual.widget import AwaitMount
+    from textual.widget import AwaitMount, Widget
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt_tui.lines import LineView
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.edits.pending import Pending
     from agent_tt_tui.viewmodel.past.writes import Writes
     from agent_tt_tui.viewmodel.values.pieces import Piece
+    from agent_tt_tui.widgets.debugger.context_view import ContextView
+    from agent_tt_tui.widgets.debugger.context_zones import ContextShown
 
 
 class Selection(NamedTuple):
@@ -94,9 +96,17 @@ class Inspector(Pane):
         self.call_view = CallView()
         self._messages = MessagesView()
         self._raw = RawView()
-        self._tabs: tuple[LineView, ...] = (self.state_tree, self.call_view, self._messages, self._raw)
-        for view in self._tabs[1:]:
-            view.display = False
+        self.context: ContextView | None = None
+        """What a model was shown; made when somebody first looks at it."""
+        tabs: dict[str, LineView] = {
+            "State": self.state_tree,
+            "Call": self.call_view,
+            "Messages": self._messages,
+            "Raw": self._raw,
+        }
+        self._tabs: dict[str, Widget] = {**tabs}
+        for name, view in tabs.items():
+            view.display = name == "State"
         super().__init__(self._title, self._path_row, self.state_tree, id="inspector")
         self._view: StepView | None = None
         self._pending: Pending | None = None
@@ -106,7 +116,7 @@ class Inspector(Pane):
 
     def mount_hidden(self) -> AwaitMount:
         """Mount the tabs that nobody has looked at yet."""
-        return self.mount_all(view for view in self._tabs if not view.is_attached)
+        return self.mount_all(view for view in self._tabs.values() if not view.is_attached)
 
     def show(self, view: StepView, *, pending: Pending | None) -> None:
         """Show a step.
@@ -125,12 +135,17 @@ class Inspector(Pane):
         """Show a tab.
 
         Args:
-            number: From 1: state, call, messages, raw.
+            number: From 1: state, call, context, messages, raw.
         """
         had_focus = self.has_focus_within
-        for index, view in enumerate(self._tabs, 1):
-            view.display = index == number
         self._title.tab = number
+        if self.tab == "Context" and self.context is None:
+            from agent_tt_tui.widgets.debugger.context_view import ContextView  # nobody waits for it who opens a run
+
+            self.context = self._tabs["Context"] = ContextView()
+            self.mount(self.context)
+        for name, view in self._tabs.items():
+            view.display = name == self.tab
         self._path_row.display = number == 1
         self._show_tab_content(keep_call=False)
         self.post_message(self.TabShown())
@@ -139,7 +154,7 @@ class Inspector(Pane):
 
     def focus_shown(self) -> None:
         """Go to the view that is shown."""
-        self._tabs[self._title.tab - 1].focus()
+        self.take_focus()
 
     def show_writes(self, path: Path, writes: Writes) -> None:
         """Say which step wrote the selected value.
@@ -168,7 +183,10 @@ class Inspector(Pane):
 
     def take_focus(self) -> None:
         """Take the focus, into the tab that is shown."""
-        self._tabs[self._title.tab - 1].focus()
+        if self.tab == "Context" and self.context is not None:
+            self.context.take_focus()
+        else:
+            self._tabs[self.tab].focus()
 
     def show_call(self, number: int | None) -> None:
         """Show the call of that number in the step, from 1; None shows the one that says most."""
@@ -177,12 +195,22 @@ class Inspector(Pane):
             self.call_view.go_to(number)
         self._refresh_rows()
 
+    def show_context(self, shown: ContextShown | None, words: str = "") -> None:
+        """Show what a model was shown; None says words in its place: that it is being read, or why there is none."""
+        if self.context is None:
+            return
+        if shown is None:
+            self.context.say(words)
+        else:
+            self.context.show(shown)
+        self._refresh_rows()
+
     def toggle_wrap(self) -> None:
         """Break long lines of the raw state, or cut them."""
         if self._raw.display:
             self._raw.toggle_wrap()
         else:
-            self._say("only raw text can be cut or wrapped: 4 shows it")
+            self._say("only raw text can be cut or wrapped: 5 shows it")
 
     @property
     def state(self) -> Wire:
@@ -193,7 +221,7 @@ class Inspector(Pane):
 
     @property
     def tab(self) -> str:
-        """The tab that is shown: `State`, `Call`, `Messages` or `Raw`."""
+        """The tab that is shown: `State`, `Call`, `Context`, `Messages` or `Raw`."""
         return TABS[self._title.tab - 1]
 
     @property
@@ -238,14 +266,14 @@ class Inspector(Pane):
         note = f"{look_of(self).glyphs.failed} {clean(view.error)}" if view.error is not None else ""
         pending = self._pending
         changes = view.changes if pending is None else pending.changes
-        match self._title.tab:
-            case 1:
+        match self.tab:
+            case "State":
                 self.state_tree.show(self.state, changes, edited=pending is not None, note=note or self._nothing())
-            case 2 if not keep_call:
+            case "Call" if not keep_call:
                 self.call_view.show(view)
-            case 3:
+            case "Messages":
                 self._messages.show(self.state, changes, note, keep_cursor=pending is not None)
-            case 4:
+            case "Raw":
                 self._raw.show(self.state, note)
             case _:
                 pass
@@ -267,9 +295,9 @@ class Inspector(Pane):
         dot = f" {glyphs.dot} "
         if self._title.tab == 2:
             total = len(self.call_view.calls)
-            which: Piece = (f"{self.call_view.number + 1}/{total}" if total else "none", "strong")
+            number: Piece = (f"{self.call_view.number + 1}/{total}" if total else "none", "strong")
             keys: tuple[Piece, ...] = (("  , .", "key"),) if total > 1 else ()
-            self._title.about_shortest = (("call ", "muted"), which)
+            self._title.about_shortest = (("call ", "muted"), number)
             self._title.about_short = (*self._title.about_shortest, *keys)
             self._title.about = (
                 ("step ", "muted"),
@@ -277,6 +305,10 @@ class Inspector(Pane):
                 (dot, "muted"),
                 *self._title.about_short,
             )
+        elif self.tab == "Context":
+            which = () if self.context is None or self.context.shown is None else self.context.shown.which
+            self._title.about = self._title.about_short = (("  , .", "key"), (" ", "text"), *which)
+            self._title.about_shortest = which[:2]
         else:
             after: tuple[Piece, ...] = (("after ", "muted"), (str(view.number), "strong"))
             name = clean(view.step.name) if view.step is not None else "the input"

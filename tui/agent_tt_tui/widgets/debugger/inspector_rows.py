@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
-TABS: Final = ("State", "Call", "Messages", "Raw")
-_SHORT: Final = {"Messages": "Msgs"}
+TABS: Final = ("State", "Call", "Context", "Messages", "Raw")
+_SHORT: Final = {"Messages": "Msgs", "Context": "Ctx"}
 
 
 class TabsTitle(PaneTitle):
-    """`1 State  2 Call  3 Messages  4 Raw`, and at the right what is shown."""
+    """`1 State  2 Call  3 Context  4 Messages  5 Raw`, and at the right what is shown."""
 
     tab = 1
     """The tab that is shown, from 1."""
@@ -34,19 +34,18 @@ class TabsTitle(PaneTitle):
     """Stands there where that one has none either."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
-        """Draw the row: what is at the right goes first, then long names are shortened, then numbers go."""
-        best = None
-        for about in (self.about, self.about_short, self.about_shortest, ()):
+        """Draw the row: the numbers go before what is at the right, then that, then long names are shortened."""
+        for numbered, about in (
+            *((True, about) for about in (self.about, self.about_short, self.about_shortest)),
+            *((False, about) for about in (self.about_short, self.about_shortest)),
+            *((True, ()), (False, ())),
+        ):
+            row = self._tabs(styles, shortened=False, numbered=numbered)
             right = add_pieces(self.new_row(), about, styles)
-            row = self._tabs(styles, shortened=False, numbered=True)
-            if row.cells + right.cells + 2 <= columns:
+            if row.cells + (right.cells + 2 if about else 0) <= columns:
                 return row.right(right, max(0, columns - 1)) if about else row
-            best = row
-        for numbered in (True, False):
-            best = self._tabs(styles, shortened=True, numbered=numbered)
-            if best.cells <= columns:
-                break
-        return best if best is not None else self.new_row()
+        row = self._tabs(styles, shortened=True, numbered=True)
+        return row if row.cells <= columns else self._tabs(styles, shortened=True, numbered=False)
 
     def _tabs(self, styles: Palette, *, shortened: bool, numbered: bool) -> Row:
         glyphs = look_of(self).glyphs

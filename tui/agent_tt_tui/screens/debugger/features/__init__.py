@@ -5,6 +5,7 @@
 | `base` | what all features know, and what all can do |
 | `playing`, `breakpoints`, `marks`, `writes` | going on by itself, and to steps that matter |
 | `inspecting`, `diff_base`, `pending_writes` | what is shown of the step, and with what it is compared |
+| `contexts` | what models were shown |
 | `find`, `watches`, `oddities`, `blame` | what the run is asked |
 | `editing`, `forking`, `related` | editing, running on with the edits, runs around this one |
 | `places`, `own_commands` | what the palette goes to; commands of the user's own |

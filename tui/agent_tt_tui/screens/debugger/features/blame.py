@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from textual import events
-
 from agent_tt.codec.paths import format_path
 from agent_tt_tui.feature import hears
-from agent_tt_tui.footer import FooterRow
-from agent_tt_tui.keymaps import BLAME, DEBUGGER
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.panes import LowerPane
@@ -81,7 +77,6 @@ class WhoWrote(DebuggerFeature):
         self._asked: _Text | None = None
         """The text that was asked about, of which a sentence may be asked about next."""
         self._way_left: _Left | None = None
-        self._has_own_keys = False
 
     def _rows(self, plan: DebuggerLayout) -> int:
         most = max(_LEAST_SHARE, (self.screen.size.height - 2 - plan.scrubber) * 3 // 5)
@@ -141,14 +136,6 @@ class WhoWrote(DebuggerFeature):
             return False
         self._close_blame(stay=False)
         return True
-
-    @hears(events.DescendantFocus)
-    def _on_descendant_focus(self, _event: events.DescendantFocus) -> None:
-        """Show the keys of what is in focus."""
-        here = self.screen.focused is self.pane.list
-        if here != self._has_own_keys:
-            self._has_own_keys = here
-            self.screen.query_one(FooterRow).show_context(BLAME if here else DEBUGGER)
 
     def _blamed(self) -> Path | None:
         """The value that is asked about."""

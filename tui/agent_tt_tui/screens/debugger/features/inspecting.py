@@ -8,11 +8,13 @@ from agent_tt_tui.dialog import Dialog
 from agent_tt_tui.keymaps import COPY
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.widgets.debugger.inspector import no_further_call
+from agent_tt_tui.widgets.debugger.inspector_rows import TABS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
 
 class Inspecting(DebuggerFeature):
@@ -22,6 +24,7 @@ class Inspecting(DebuggerFeature):
         {
             "tab.state",
             "tab.call",
+            "tab.context",
             "tab.messages",
             "tab.raw",
             "call.previous",
@@ -31,14 +34,33 @@ class Inspecting(DebuggerFeature):
         }
     )
 
+    _came_from: Widget | None = None
+    """What had the focus before the context took it."""
+
     def action_tab(self, number: int) -> None:
-        """Show a tab of the inspector, from 1; where there is room for one pane, go there."""
-        self.panes.inspector.show_tab(number)
+        """Show a tab of the inspector, from 1; where there is room for one pane, go there.
+
+        The context has the screen for itself: it takes the focus, and another tab gives that back.
+        """
+        inspector, was = self.panes.inspector, self.panes.inspector.tab
+        if TABS[number - 1] == "Context" != was:
+            self._came_from = self.screen.focused
+        inspector.show_tab(number)
         self.panes.look_into_inspector()
+        if inspector.tab == "Context":
+            inspector.take_focus()
+        elif was == "Context" and inspector.has_focus_within and self._came_from is not None:
+            came_from, self._came_from = self._came_from, None
+            if inspector in came_from.ancestors:
+                return
+            self.panes.show_all()
+            came_from.focus()
 
     def action_call(self, direction: int) -> None:
         """Go to the next or previous call of the step."""
-        if not self.panes.call_pane.display:
+        if self.panes.inspector.tab == "Context" and self.panes.inspector.context is not None:
+            self.panes.inspector.context.list.action_model_call(direction)
+        elif not self.panes.call_pane.display:
             self.panes.inspector.go_to_call(direction)
             self.panes.look_into_inspector()
         elif not self.panes.call_pane.go(direction):

@@ -1,0 +1,284 @@
+"""What is told of a model call's context; plain frozen dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.context.parts import Part
+
+__all__ = [
+    "KINDS", "CallContext", "Cut", "Item", "Mark", "Needed", "Origin", "OriginKind", "Place", "RunContexts", "Share",
+    "Tile",
+]  # fmt: skip
+
+Place: TypeAlias = tuple[int, int]
+"""A call: its step, and its number in there; (step, 0) is a state."""
+
+OriginKind = Literal["system", "tools", "summary", "file", "command", "result", "user", "model", "several", "unknown"]
+Mark = Literal["same", "new", "shortened", "changed"]
+
+KINDS: Final[Mapping[OriginKind, str]] = {
+    "system": "system",
+    "tools": "tools",
+    "summary": "summary",
+    "file": "files read",
+    "command": "commands",
+    "result": "results",
+    "user": "you",
+    "model": "model",
+    "several": "in several",
+    "unknown": "not known",
+}
+"""What text may be, each with its name, in the order in which parts of a request are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a text was first: what brought it into the run.
+
+    Attributes:
+        kind: what that was.
+        step: the step; 0 is the input.
+        call: the number of the call in it; 0 where it was no call's.
+        name: of a tool or a model its name, of a file that was read its path.
+        is_request: whether the request of that call is the first that has it: the program put it there.
+    """
+
+    kind: OriginKind
+    step: int
+    call: int = 0
+    name: str = ""
+    is_request: bool = False
+
+    @property
+    def place(self) -> Place:
+        """The call or state that it is."""
+        return self.step, self.call
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A part of an item that has one origin, or several possible ones.
+
+    Attributes:
+        start, end: the part, in characters.
+        origins: all that hold it, the likeliest first; none where that is not known.
+    """
+
+    start: int
+    end: int
+    origins: tuple[Origin, ...] = ()
+
+    @property
+    def kind(self) -> OriginKind:
+        """What the part is: `several` where its origins are of different kinds."""
+        kinds = {origin.kind for origin in self.origins}
+        return kinds.pop() if len(kinds) == 1 else "several" if kinds else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One part of a request.
+
+    Attributes:
+        number: its place in the request, from 0.
+        part: what it says.
+        tiles: the same in parts by origin: each character in exactly one.
+        tokens: how many tokens it has.
+        weight: about how many it would have by its length alone.
+        mark: how it stands to the last call in the lane.
+        tokens_before: of one that was shortened or changed, how many it had.
+        is_summary: whether it stands for messages that are gone.
+    """
+
+    number: int
+    part: Part
+    tiles: tuple[Tile, ...]
+    tokens: int
+    weight: int
+    mark: Mark
+    tokens_before: int | None = None
+    is_summary: bool = False
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where most of it came from; none where that is not known."""
+        sizes: dict[tuple[Origin, ...], int] = {}
+        for tile in self.tiles:
+            sizes[tile.origins] = sizes.get(tile.origins, 0) + tile.end - tile.start
+        known = [(size, origins) for origins, size in sizes.items() if origins]
+        return max(known, key=lambda pair: pair[0])[1] if known else ()
+
+    @property
+    def kind(self) -> OriginKind:
+        """What most of it is."""
+        if self.is_summary:
+            return "summary"
+        sizes: dict[OriginKind, int] = {}
+        for tile in self.tiles:
+            sizes[tile.kind] = sizes.get(tile.kind, 0) + tile.end - tile.start
+        return max(sizes, key=lambda kind: sizes[kind]) if sizes else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An item of the last call in the lane that is gone.
+
+    Attributes:
+        item: the item, as it stood there.
+        after: the number of the item here that stands before where it was; -1 at the top.
+    """
+
+    item: Item
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one kind of origin has of a request.
+
+    Attributes:
+        kind: the kind.
+        tokens: how many tokens.
+        cost_usd: what these cost; None where that is not known.
+    """
+
+    kind: OriginKind
+    tokens: int
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Something that was cut, and that a later answer needed.
+
+    Attributes:
+        what: the words, or the tool call that was made again.
+        cut: where it stood: the item that is gone.
+        step, call: the model call whose answer needed it.
+        why: how that is seen.
+    """
+
+    what: str
+    cut: Item
+    step: int
+    call: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What one model call was shown.
+
+    Attributes:
+        step, call: the call.
+        lane: its lane.
+        model: the model that was asked.
+        items: its parts, from top to bottom.
+        cuts: what the last call in the lane had and this one lacks.
+        before: that last call; None of the first.
+        same: how many items at the top are as they were there.
+        tokens: what the model read: what the provider counted, else our count.
+        is_counted: whether `tokens` is only our count, by length.
+        is_whole: whether the recording has all of the request; of others there may have been more, such as a system
+            prompt or tools.
+        rest: tokens that the provider counted and that nothing recorded explains.
+        cached: how many of the tokens came from the provider's cache; None where it did not say.
+        shares: by kind of origin, in the order of `KINDS`; their tokens add up to `tokens`.
+        answer_tokens: what the model wrote; None where nobody said.
+        cost_usd: what the call cost; None where that is not known.
+        answer_cost_usd: the part of it that the answer cost.
+        compaction: the step that says it compacted; None where no step does.
+        gone: sentences of the user that are in no item any more.
+        needed: what was cut and a later answer needed.
+        why_empty: why there are no items; empty where there are.
+    """
+
+    step: int
+    call: int
+    lane: str
+    model: str
+    items: tuple[Item, ...]
+    cuts: tuple[Cut, ...] = ()
+    before: Place | None = None
+    same: int = 0
+    tokens: int = 0
+    is_counted: bool = True
+    is_whole: bool = False
+    rest: int = 0
+    cached: int | None = None
+    shares: tuple[Share, ...] = ()
+    answer_tokens: int | None = None
+    cost_usd: float | None = None
+    answer_cost_usd: float | None = None
+    compaction: int | None = None
+    gone: tuple[Gone, ...] = ()
+    needed: tuple[Needed, ...] = ()
+    why_empty: str = ""
+
+    @property
+    def place(self) -> Place:
+        """The call."""
+        return self.step, self.call
+
+    @property
+    def summary(self) -> Item | None:
+        """The item that stands for those that are gone."""
+        return next((item for item in self.items if item.is_summary and item.mark != "same"), None)
+
+    @property
+    def added(self) -> int:
+        """Tokens of what is new since the last call in the lane."""
+        return sum(
+            item.tokens - (item.tokens_before or 0) for item in self.items if item.mark != "same" and _grew(item)
+        )
+
+    @property
+    def removed(self) -> int:
+        """Tokens of what is gone since then."""
+        shorter = sum((item.tokens_before or 0) - item.tokens for item in self.items if not _grew(item))
+        return shorter + sum(cut.item.tokens for cut in self.cuts)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Words of the user that stood in the last call and stand in none of the items of this one.
+
+    Attributes:
+        words: a sentence.
+        cut: the item that had it.
+    """
+
+    words: str
+    cut: Item
+
+
+@dataclass(frozen=True, slots=True)
+class RunContexts:
+    """The model calls of a run as contexts.
+
+    Attributes:
+        calls: in the order of the run.
+        by_place: the same, by step and call.
+    """
+
+    calls: Sequence[CallContext] = ()
+    by_place: Mapping[Place, CallContext] = field(default_factory=dict)
+
+    def near(self, step: int) -> CallContext | None:
+        """The model call of a step; where it has none the last one before, else the first."""
+        found: CallContext | None = None
+        for context in self.calls:
+            if context.step == step:
+                return context
+            if context.step < step or found is None:
+                found = context
+        return found
+
+
+def _grew(item: Item) -> bool:
+    return item.tokens_before is None or item.tokens >= item.tokens_before
