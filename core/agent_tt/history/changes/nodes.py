@@ -112,15 +112,17 @@ class ListNode:
         counted: what the live elements consist of, of so many from the first on as it is known of.
         live: as of a leaf.
         runs: the byte form of each run, itself a list.
+        seen: the position and `id` of the first live element that was not counted.
         token: the list's digest as a number.
     """
 
-    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "counted", "live", "runs", "token")
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "counted", "live", "runs", "seen", "token")
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         self.counted: list[Census] = []
         self.live: object = None
         self.runs: list[Form] = []
+        self.seen = (0, 0)
         self.token = 0
         self._sizes: list[int] = []
         self._tokens: list[int] = []
