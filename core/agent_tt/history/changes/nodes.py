@@ -267,25 +267,15 @@ class DictNode:
         counted: the keys of its roots.
         dependent: keys of entries of which others say what they hold; None where they are not known.
         live: as of a leaf.
+        patience: steps for which the census is kept though some of its roots are loose.
         quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
         seen: the `id` of each live entry that was a small container when it was compared last, by key.
         token: the dict's digest as a number, current after `seal`.
     """
 
     __slots__ = (
-        *(
-            "_entry_tokens",
-            "_sum",
-            "census",
-            "children",
-            "counted",
-            "counted_keys",
-            "dependent",
-            "live",
-            "quiet",
-            "seen",
-            "token",
-        ),
+        *("_entry_tokens", "_sum", "census", "children", "counted", "dependent", "live", "patience", "quiet", "seen"),
+        "token",
     )
 
     def __init__(self, wire: dict[str, Wire]) -> None:
@@ -294,6 +284,7 @@ class DictNode:
         self.counted: list[str] = []
         self.live: object = None
         self.dependent: set[str] | None = None
+        self.patience = 0
         self.quiet: Form | None = None
         self.seen: dict[str, int] = {}
         self.token = 0

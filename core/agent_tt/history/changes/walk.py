@@ -40,6 +40,8 @@ _FEWEST: Final = 4
 """Entries of a dict that are worth a census."""
 _SPARED: Final = 4
 """A census of which more than one in so many roots is loose is made anew."""
+_PATIENCE: Final = 16
+"""Steps after which a census with loose roots is made anew: it keeps alive what is not a part of the state any more."""
 _TOGETHER: Final = 8
 """Elements of a list that are counted together at least."""
 _AT_ONCE: Final = 2
@@ -206,7 +208,7 @@ class Walk:
             node.reorder(keys)
         is_named_alike = candidate is not None and node.children.keys() == value.keys()
         if candidate is not None and is_named_alike and not candidate.changed([value.get(key) for key in node.counted]):
-            node.census = candidate
+            node.census, node.patience = candidate, _PATIENCE
         if len(self.ops) > before:
             node.seal()
             node.quiet = node.dependent = None
@@ -227,7 +229,8 @@ class Walk:
         census = node.census
         if census is not None:
             changed = census.changed([value.get(key) for key in node.counted])
-            if _SPARED * len(census.loose) <= len(node.counted):
+            node.patience -= bool(census.loose)
+            if _SPARED * len(census.loose) <= len(node.counted) and node.patience >= 0:
                 known = dict.fromkeys(node.counted, _NOTHING)
                 known.update((node.counted[number], touched) for number, touched in changed.items())
                 for number in census.loose:
