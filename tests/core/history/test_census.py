@@ -255,3 +255,23 @@ def test_what_only_the_history_still_holds_can_be_told() -> None:
         assert sys.getrefcount(part) == before - known
         for seq in range(5):
             shadow.step(state, seq)
+
+
+def test_what_is_no_part_of_the_state_any_more_is_let_go() -> None:
+    state: dict[str, Any] = {f"part {n}": {"n": n, "within": [n] * 9, "text": "x" * 600} for n in range(12)}
+    shadow, seq = Shadow(), 0
+
+    def go_on(steps: int) -> None:
+        nonlocal seq
+        for _ in range(steps):
+            shadow.step(state, seq)
+            seq += 1
+
+    go_on(5)
+    whole, within = state["part 3"], state["part 7"]["within"]
+    assert references_to(whole)
+    assert references_to(within)
+    state["part 3"], state["part 7"]["within"] = {"n": 3}, []
+    go_on(25)
+    assert references_to(whole) == references_to(within) == 0
+    assert references_to(state["part 7"]["within"])

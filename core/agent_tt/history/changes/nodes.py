@@ -112,15 +112,17 @@ class ListNode:
         counted: what the live elements consist of, of so many from the first on as it is known of.
         live: as of a leaf.
         runs: the byte form of each run, itself a list.
+        seen: the position and `id` of the first live element that was not counted.
         token: the list's digest as a number.
     """
 
-    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "counted", "live", "runs", "token")
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "counted", "live", "runs", "seen", "token")
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         self.counted: list[Census] = []
         self.live: object = None
         self.runs: list[Form] = []
+        self.seen = (0, 0)
         self.token = 0
         self._sizes: list[int] = []
         self._tokens: list[int] = []
@@ -265,25 +267,15 @@ class DictNode:
         counted: the keys of its roots.
         dependent: keys of entries of which others say what they hold; None where they are not known.
         live: as of a leaf.
+        patience: steps for which the census is kept though some of its roots are loose.
         quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
         seen: the `id` of each live entry that was a small container when it was compared last, by key.
         token: the dict's digest as a number, current after `seal`.
     """
 
     __slots__ = (
-        *(
-            "_entry_tokens",
-            "_sum",
-            "census",
-            "children",
-            "counted",
-            "counted_keys",
-            "dependent",
-            "live",
-            "quiet",
-            "seen",
-            "token",
-        ),
+        *("_entry_tokens", "_sum", "census", "children", "counted", "dependent", "live", "patience", "quiet", "seen"),
+        "token",
     )
 
     def __init__(self, wire: dict[str, Wire]) -> None:
@@ -292,6 +284,7 @@ class DictNode:
         self.counted: list[str] = []
         self.live: object = None
         self.dependent: set[str] | None = None
+        self.patience = 0
         self.quiet: Form | None = None
         self.seen: dict[str, int] = {}
         self.token = 0

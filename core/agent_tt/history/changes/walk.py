@@ -40,6 +40,8 @@ _FEWEST: Final = 4
 """Entries of a dict that are worth a census."""
 _SPARED: Final = 4
 """A census of which more than one in so many roots is loose is made anew."""
+_PATIENCE: Final = 16
+"""Steps after which a census with loose roots is made anew: it keeps alive what is not a part of the state any more."""
 _TOGETHER: Final = 8
 """Elements of a list that are counted together at least."""
 _AT_ONCE: Final = 2
@@ -206,7 +208,7 @@ class Walk:
             node.reorder(keys)
         is_named_alike = candidate is not None and node.children.keys() == value.keys()
         if candidate is not None and is_named_alike and not candidate.changed([value.get(key) for key in node.counted]):
-            node.census = candidate
+            node.census, node.patience = candidate, _PATIENCE
         if len(self.ops) > before:
             node.seal()
             node.quiet = node.dependent = None
@@ -227,7 +229,8 @@ class Walk:
         census = node.census
         if census is not None:
             changed = census.changed([value.get(key) for key in node.counted])
-            if _SPARED * len(census.loose) <= len(node.counted):
+            node.patience -= bool(census.loose)
+            if _SPARED * len(census.loose) <= len(node.counted) and node.patience >= 0:
                 known = dict.fromkeys(node.counted, _NOTHING)
                 known.update((node.counted[number], touched) for number, touched in changed.items())
                 for number in census.loose:
@@ -323,8 +326,8 @@ class Walk:
         try:
             candidate, begin = None, 0
             if start is None:
-                done = self._counted_front(node, value, path)
-                candidate, begin = self._next_census(node, value, done)
+                done = begin = 0 if are_wires else self._counted_front(node, value, path)
+                candidate = None if are_wires else self._next_census(node, value, done)
                 start = self._equal_front(node, value, path, done, are_wires=are_wires)
             wires, given = self._encode_items(value, start, len(value), path, are_wires=are_wires)
         finally:
@@ -396,27 +399,29 @@ class Walk:
         done = 0
         if type(value) is not list:
             node.counted.clear()
-        for number, census in enumerate(node.counted):
+        for which, census in enumerate(node.counted):
             end = done + len(census)
             changed = census.changed(value[done:end]) if end <= len(value) else census.loose
             if census.loose or end > len(value):
-                del node.counted[number:]
+                del node.counted[which:]
                 break
-            # What a text says may depend on the one before it, which may be another one now.
-            for at in sorted({place + next_ for place in changed for next_ in (0, 1)}):
-                if at in changed or (done + at < len(node) and is_plain_scalar(value[done + at])):
-                    self._update_element(node, value, done + at, path)
+            for at in sorted(changed):  # all of them dicts and lists, on which no element beside them depends
+                self._update_element(node, value, done + at, path)
             done = end
         return done
 
     @staticmethod
-    def _next_census(node: ListNode, value: Sequence[object], begin: int) -> tuple[Census | None, int]:
+    def _next_census(node: ListNode, value: Sequence[object], begin: int) -> Census | None:
         """A census of the next elements that none counts, to be kept once they are known to be as they were."""
         end = min(begin + _AT_ONCE * RUN, min(len(node), len(value)) // _TOGETHER * _TOGETHER)
         if end <= begin or type(value) is not list or not WORKS:
-            return None, begin
-        candidate = Census(value[begin:end])
-        return candidate if candidate.is_sound else None, begin
+            return None
+        elements = value[begin:end]
+        seen, node.seen = node.seen, (begin, id(elements[0]) if elements else 0)
+        if seen != node.seen or len(elements) != end - begin:
+            return None  # elements that are made anew each time will be so the next time
+        candidate = Census(elements)
+        return candidate if candidate.is_sound else None
 
     def _update_element(self, node: ListNode, value: Sequence[object], at: int, path: Path) -> None:
         wires, _ = self._encode_items(value, at, at + 1, path, are_wires=False)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["verify_file", "verify_run"]
 
 _NO_LIMIT: Final = 1 << 62
+_ALL_BITS: Final = (1 << BLOCK) - 1
 _MOST_INTEGRITY_LINES: Final = 20
 _UNCLEAN: Final = (
     "free pages, the log or the index of searches may still hold what was taken out:"
@@ -229,14 +230,20 @@ class _Checks:
 
         It is there while the rest of a block is being written, in a run that goes on.
         """
-        if row[2] != self._reach // BLOCK or self._reach % BLOCK == BLOCK - 1:
-            return row
         *key, touched, struct, grown, length = row
+        begin, last = self._reach // BLOCK * BLOCK, self._segments[-1].last
+        if row[2] != self._reach // BLOCK or last <= self._reach:
+            return row
         if not all(type(bits) is int for bits in (touched, struct, grown)):
             return row
-        known = (1 << self._reach % BLOCK + 1) - 1
+        known = (1 << self._reach - begin + 1) - 1
+        written = (1 << min(last - begin + 1, BLOCK)) - 1
+        more = (touched | struct | grown) & _ALL_BITS & ~known
+        if not more or more & ~written:
+            return row
+        is_later = bool(grown & ~known) and not grown & known
         touched, struct, grown = touched & known, struct & known, grown & known
-        return (*key, touched, struct, grown, length if grown else None) if touched else None
+        return (*key, touched, struct, grown, None if is_later else length) if touched else None
 
     def _row(self, row: LogRow) -> Iterator[tuple[int, str]]:
         try:
