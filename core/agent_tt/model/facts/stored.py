@@ -151,6 +151,7 @@ class RunMeta(Facts):
     user_id = Fact(TEXT, "the user for whom the agent ran")
     metadata = Fact(record(RunFacts), "what people and agents said of it by free names, and what agent-tt adds")
     origin = Fact(TEXT_BY_NAME, "where an imported or copied run came from: `file`, `thread`, `run`")
+    imported = Fact(TEXTS, "of an imported run: the names in `metadata` that its file says, which go when it does not")
     edits = Fact(
         Shape("list of objects", _edits, _edits_to_wire, EditFacts), "of a fork: what a person changed, in their order"
     )

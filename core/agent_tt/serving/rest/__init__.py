@@ -14,4 +14,5 @@
 | `traces` | checkpoints by the paths of AgentTrace: list, name, give, drop |
 | `forks` | forks, replays from checkpoints, offline replays, and what they ask about |
 | `events` | what happens, as it happens: server-sent events |
+| `received` | the paths that exporters of OpenTelemetry send to |
 """

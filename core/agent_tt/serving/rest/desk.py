@@ -15,8 +15,10 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agent_tt.addresses import Address
 from agent_tt.errors import AgentTTError, ReadOnlySource, RunNotFound, StepNotFound, UsageError
 from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
+from agent_tt.protocols import Store
 from agent_tt.serving.rest.audit import DID, SLASH
 from agent_tt.serving.rest.failures import NotAllowed, TooLong, failure
 from agent_tt.sources import marks_of, open_source
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import MarkedRuns, RunSource
+    from agent_tt.serving.otlp.receiver import Receiver
     from agent_tt.serving.starting import Starter
 
 __all__ = ["Asked", "Desk", "answered", "desk_of", "no_run"]
@@ -111,6 +114,7 @@ class Desk:
         seconds: how long is worked for one request.
         at_once: how many are worked on side by side; others wait.
         starter: what starts agents; None without leave.
+        receiver: what takes spans; None where none are taken.
         stopping: set when the server is about to end, so that streams do.
     """
 
@@ -120,16 +124,25 @@ class Desk:
     seconds: float = 60.0
     at_once: int = 4
     starter: Starter | None = None
+    receiver: Receiver | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
     _limiter: list[anyio.CapacityLimiter] = field(default_factory=list)
 
-    def check_store(self) -> None:
-        """Open the store once, so that what is wrong with it is said before anybody asks.
+    def check_store(self) -> bool:
+        """Open the store once, so that what is wrong with it is said before anybody asks; make it where it may be.
+
+        Returns:
+            Whether runs can be written into it.
 
         Raises:
             StoreNotFound, StoreUnreadable: it is not there, or cannot be read.
         """
-        open_source(self.store, read_only=True).close()
+        from agent_tt.store import open_store
+
+        if not self.read_only and not isinstance(self.store, Address) and not self.store.exists():
+            open_store(self.store, create=True).close()
+        with closing(open_source(self.store, read_only=self.read_only)) as opened:
+            return not opened.read_only and isinstance(opened, Store) and not isinstance(self.store, Address)
 
     @contextmanager
     def opened(self) -> Iterator[Asked]:

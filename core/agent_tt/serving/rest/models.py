@@ -635,3 +635,22 @@ class Stopped(BaseModel):
 
     run: str
     status: RunStatus
+
+
+class ReceivedTrace(BaseModel):
+    """A trace whose spans came lately."""
+
+    trace: str
+    run: str | None = Field(description="its run; null until it was imported")
+    bytes: int
+    heard_seconds_ago: float
+    waiting: bool = Field(description="whether spans came that are not in the run yet")
+    over: bool = Field(description="whether the span around all others has ended")
+    closed: bool = Field(description="whether nothing was heard of it for long")
+    problem: str | None = Field(description="why it could not be imported, or what of it is left out")
+
+
+class Received(BaseModel):
+    """Traces whose spans came lately."""
+
+    traces: list[ReceivedTrace]
