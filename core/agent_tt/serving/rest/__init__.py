@@ -15,4 +15,5 @@
 | `forks` | forks, replays from checkpoints, offline replays, and what they ask about |
 | `events` | what happens, as it happens: server-sent events |
 | `received` | the paths that exporters of OpenTelemetry send to |
+| `source` | what the typed client asks, `agent_tt.remote` |
 """

@@ -71,6 +71,12 @@ class Asked:
             self.source = RedactedRuns(self.opened)  # a thread that LangGraph's checkpointer kept
         return found if self.source is self.opened else self.source.run(run_id)
 
+    def shown(self, run: Run) -> Run:
+        """A run of a list as it may be shown."""
+        if self.source is self.opened and not is_unredacted(self.opened, run):
+            return run
+        return RedactedRuns(self.opened).run(run.id)
+
     def checkpoint(self, checkpoint: str) -> tuple[Run, int]:
         """The run and the step of `RUN@STEP`, both exactly.
 

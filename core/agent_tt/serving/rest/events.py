@@ -18,7 +18,6 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
 from agent_tt.errors import AgentTTError, RunNotFound
-from agent_tt.exporting.redacted import is_unredacted
 from agent_tt.serving.rest.desk import Asked, Desk, desk_of
 from agent_tt.serving.rest.failures import TooMany
 from agent_tt.serving.rest.ids import RunId
@@ -161,9 +160,7 @@ class _RunsFollower:
         else:
             changed = [run for run in runs if self._known.get(run.id) != now[run.id]]
             told = [_event("gone", {"run": run_id}) for run_id in self._known if run_id not in now]
-            for run in reversed(changed):
-                shown = asked.run(run.id) if is_unredacted(asked.opened, run) else run
-                told.append(_event("run", run_shape(shown)))
+            told += [_event("run", run_shape(asked.shown(run))) for run in reversed(changed)]
             if told:
                 sent = [*told, _event("seen", {}, mark)]
         self._known = now

@@ -654,3 +654,9 @@ class Received(BaseModel):
     """Traces whose spans came lately."""
 
     traces: list[ReceivedTrace]
+
+
+class SourceAnswer(BaseModel):
+    """An answer to the typed client."""
+
+    value: Value

@@ -17,13 +17,24 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, in_
 @click.command()
 @click.argument("run", required=False, shell_complete=complete_runs)
 @click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
+@click.option("--server", metavar="URL", help="Open the runs that `agent-tt serve` serves there.")
+@click.option(
+    "--token-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="With --server: its token."
+)
 @common_options
-def command(options: Options, run: str | None, step: str | None) -> int:
+def command(options: Options, run: str | None, step: str | None, *, server: str | None, token_file: Path | None) -> int:
     """Open RUN in the terminal app; without RUN, a list of recorded runs and of sessions of coding agents.
 
     RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
     FOLDER/ the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
+
+    With --server the runs are those of a server. Its token is that of --token-file, or of the variable
+    AGENT_TT_SERVER_TOKEN. They are only read; what you write down about them stays on this machine.
     """
+    if server is None and token_file is not None:
+        raise UsageError("--token-file is for a server", hint="Add --server URL.")
+    if server is not None:
+        return _open_server(options, server, token_file, run, step)
     if step is None and not options.as_json:
         if run is None and options.store is None and _looks_for_sessions():
             return _open_page(options, None)
@@ -73,6 +84,29 @@ def open_app(options: Options, run: str | None = None, step: str | None = None) 
     if run is None and options.store is None and not path.exists():
         return _open_empty(path)
     with options.source(*([run] if run else [])) as source:
+        found, number = (None, None) if run is None else find_place(source, run, step)
+        _require_terminal()
+        from agent_tt_tui.launch import run_app
+
+        return run_app(source, None if found is None else found.id, number)
+
+
+def _open_server(options: Options, url: str, token_file: Path | None, run: str | None, step: str | None) -> int:
+    """Start the terminal app on the runs of a server."""
+    from contextlib import closing
+
+    from agent_tt.marking import marked
+    from agent_tt.remote import open_server
+    from agent_tt_tui.cli.asking.tokens import token_in
+
+    if options.as_json:
+        raise UsageError("the terminal app writes no JSON")
+    if options.store is not None:
+        raise UsageError(f"{url} and --store {options.store} are two places", hint="Name one of them.")
+    if step is not None and run is None:
+        raise UsageError("--at needs a RUN")
+    token = None if token_file is None else token_in(token_file)
+    with closing(marked(open_server(url, token))) as source:
         found, number = (None, None) if run is None else find_place(source, run, step)
         _require_terminal()
         from agent_tt_tui.launch import run_app
