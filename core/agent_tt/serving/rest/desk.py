@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -132,6 +133,10 @@ class Desk:
     starter: Starter | None = None
     receiver: Receiver | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
+    _watching: threading.Lock = field(default_factory=threading.Lock)
+    _watched: RunSource | None = None
+    _place: object = None
+    _opened: int = 0
     _limiter: list[anyio.CapacityLimiter] = field(default_factory=list)
 
     def check_store(self) -> bool:
@@ -187,6 +192,30 @@ class Desk:
             return _failed(error)
         finally:
             left.set()
+
+    def version(self) -> int:
+        """Give a number that differs after anyone changed the store, the same for all who ask.
+
+        A store tells changes by one open file: one that is opened for a request knows of none before.
+        """
+        with self._watching:
+            found = None if isinstance(self.store, Address) else self.store.stat()
+            place = None if found is None else (found.st_dev, found.st_ino)
+            if self._watched is None or place != self._place:  # another file has come in its place
+                self._forget()
+                self._watched, self._place = open_source(self.store, read_only=True), place
+            number: int = hash((self._opened, self._watched.version()))
+            return number
+
+    def forget(self) -> None:
+        """Let go of the store that `version` holds open."""
+        with self._watching:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._watched is not None:
+            self._watched.close()
+        self._watched, self._opened = None, secrets.randbits(62)
 
     def _check(self, *, writes: bool) -> None:
         if writes and self.read_only:

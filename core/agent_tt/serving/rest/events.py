@@ -23,12 +23,9 @@ from agent_tt.serving.rest.failures import TooMany
 from agent_tt.serving.rest.ids import RunId
 from agent_tt.shapes.answers import calls_of
 from agent_tt.shapes.records import run_shape, step_shape
-from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-
-    from agent_tt.protocols import RunSource
 
 __all__ = ["Lookout", "router"]
 
@@ -40,13 +37,18 @@ _HEARTBEAT_SECONDS: Final = 15.0
 _MOST_STEPS: Final = 100
 """Steps that are read at once."""
 
+_EVENT: Final = {
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "id": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
 _STREAM: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": _EVENT}}}
 }
 
 
 class Lookout:
-    """Looks whether the store was changed, once for all streams, and only while there are some.
+    """Looks whether the store was changed, once for all streams, and only while there are some; counts them.
 
     Args:
         desk: where the store is.
@@ -55,7 +57,6 @@ class Lookout:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._lock = threading.Lock()
-        self._opened: RunSource | None = None
         self._version, self._at = 0, 0.0
         self._streams = 0
 
@@ -71,20 +72,15 @@ class Lookout:
             self._streams += 1
 
     def leave(self) -> None:
-        """Count a stream off; the store is let go with the last one."""
+        """Count a stream off."""
         with self._lock:
             self._streams -= 1
-            if not self._streams and self._opened is not None:
-                self._opened.close()
-                self._opened = None
 
     def version(self) -> int:
         """What differs after somebody changed the store, as it was a moment ago at most."""
         with self._lock:
-            if self._opened is None:
-                self._opened = open_source(self._desk.store, read_only=True)
             if time.monotonic() - self._at > _LOOK_SECONDS:
-                self._version, self._at = self._opened.version(), time.monotonic()
+                self._version, self._at = self._desk.version(), time.monotonic()
             return self._version
 
 

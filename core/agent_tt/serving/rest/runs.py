@@ -40,7 +40,7 @@ async def store(request: Request) -> Response:
         leave = None if desk.starter is None else desk.starter.leave
         return {
             "store": str(asked.source.path),
-            "version": asked.opened.version(),
+            "version": desk.version(),
             "agent_tt": __version__,
             "read_only": desk.read_only,
             "may_fork": leave is not None and not desk.read_only,

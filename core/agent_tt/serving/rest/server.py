@@ -99,6 +99,7 @@ def serve(serving: Serving, told: Callable[[str], None]) -> None:
             starter=serving.starter,
         )
         takes_spans = desk.check_store()
+        stack.callback(desk.forget)
         bound = stack.enter_context(closing(listening(serving.port, serving.host)))
         number = bound.getsockname()[1]
         if takes_spans:

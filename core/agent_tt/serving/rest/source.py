@@ -73,6 +73,8 @@ async def source(
         ]
         if lacking or not {*about.wanted} <= {*_KINDS}:
             raise UsageError(f"{question} lacks {', '.join(lacking) or 'what calls are asked for by'}")
+        if question == "version":
+            return {"value": asked.desk.version()}
         if question == "runs":
             found = asked.opened.runs(archived=about.archived, limit=about.limit)
             return {"value": written([asked.shown(run) for run in found])}

@@ -167,6 +167,7 @@ async def delete_checkpoint(request: Request, checkpoint_id: CheckpointId) -> Re
             asked.marks()  # which says why nothing can be written
             raise UsageError("no state can be dropped from a file of another system")
         asked.opened.close()  # what goes is to be gone from the log too
+        asked.desk.forget()
         gone, is_clean = drop_checkpoints(asked.desk.store, run, [number])
         if not gone:
             raise StepNotFound(f"step {number} has no checkpoint any more")
