@@ -34,7 +34,6 @@ _MOST_BYTES: Final = 64 << 20
 
 _TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
-_WINDOW: Final = 1 << 20
 
 _SPANS: Final = ("scopeSpans", {INNER: ("spans", SPAN, True)}, True)
 _RECORDS: Final = ("scopeLogs", {INNER: ("logRecords", RECORD, True)}, True)
@@ -170,13 +169,13 @@ def _spans(request: dict[str, Json], sent: Sent) -> Iterator[tuple[str, Json, di
             "endTimeUnixNano": one(span, "endTimeUnixNano"),
             "attributes": _clean(attributes_of(span)),
         }
-        events = [
+        events: list[Json] = [
             {"name": redact_text(text(event.get("name"))), "attributes": _clean(attributes_of(event))}
             for event in dicts(span.get("events"))
         ]
         status = mapping(span.get("status"))
         if events:
-            kept["events"] = [*events]
+            kept["events"] = events
         if status:
             kept["status"] = {"code": status.get("code"), "message": redact_text(text(status.get("message")))}
         yield trace, resources[id(holder)], {key: value for key, value in kept.items() if value not in (None, "")}

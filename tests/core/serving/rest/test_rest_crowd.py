@@ -100,9 +100,7 @@ def _client(address: str, number: int, paths: list[str], same: dict[str, bytes],
                 wrong.append((path, "is another answer"))
         spans = [each | {"traceId": f"{number + 1:032x}"} for each in genai()]
         for each in spans:
-            sent = asked.post(
-                "/v1/traces", content=json.dumps(request([each])), headers={"content-type": "application/json"}
-            )
+            sent = asked.post("/v1/traces", json=request([each]))
             if (sent.status_code, sent.json()) != (200, {}):
                 wrong.append(("/v1/traces", sent.status_code, sent.text[:200]))
 
@@ -128,9 +126,7 @@ def test_a_client_that_sends_nothing_keeps_nobody_out(tmp_path: Path, kept: int)
         body = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
         idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(kept * 20)]
         for each in idle:
-            each.sendall(
-                b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" if kept == 3 else b"GET /"
-            )
+            each.sendall(body if kept == 3 else b"GET /")
         with asking(address) as asked:
             assert asked.get("/api/runs").status_code == 200
         for each in idle:
