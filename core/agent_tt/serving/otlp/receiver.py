@@ -113,6 +113,11 @@ class Receiver:
             for trace, (run, is_waiting, is_over, is_closed, problem) in known.items()
         ]
 
+    def is_open(self, run_id: str) -> bool:
+        """Whether a run is that of a trace of which more is expected."""
+        with self._lock:
+            return any(each.run == run_id and not (each.is_over or each.is_closed) for each in self._traces.values())
+
     def stop(self) -> None:
         """Import what waits, and end."""
         self._is_stopping.set()
@@ -165,11 +170,14 @@ class Receiver:
             known.problem = f"{type(error).__name__}: {error}"
             _LOG.exception("trace %s could not be imported", trace)
         else:
-            took = time.monotonic() - began
-            if known.due is not None:
-                self._again(known, max(_LEAST_SECONDS, _SHARE * took))
+            self._after(known, time.monotonic() - began)
         finally:
             known.is_busy = False
+
+    def _after(self, known: _Trace, took: float) -> None:
+        """Import a trace again later, if more of it came while it was imported."""
+        if known.due is not None:
+            self._again(known, max(_LEAST_SECONDS, _SHARE * took))
 
     def _again(self, known: _Trace, seconds: float) -> None:
         with self._lock:

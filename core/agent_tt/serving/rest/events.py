@@ -119,7 +119,7 @@ class _RunFollower:
         sent: list[str] = []
         page = asked.source.steps(run.id, self._seen + 1, self._seen + 1 + _MOST_STEPS)
         for step in page:
-            if step.status == "running" and run.status == "running":
+            if step.status == run.status == "running":
                 break
             self._seen = step.number
             sent.append(_event("step", step_shape(step, calls_of(asked.source, run, step)), str(step.number)))
@@ -128,7 +128,9 @@ class _RunFollower:
             self._stood = stands
             sent.append(_event("run", run_shape(run)))
         has_more = len(page) == _MOST_STEPS and self._seen == page[-1].number
-        is_end = run.status != "running" and not has_more
+        receiver = asked.desk.receiver
+        goes_on = run.status == "running" or (receiver is not None and receiver.is_open(run.id))
+        is_end = not goes_on and not has_more
         if is_end:
             sent.append(_event("end", {"run": run.id, "status": run.status}))
         return sent, is_end, has_more

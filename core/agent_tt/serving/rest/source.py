@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from fastapi import APIRouter, Body, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,8 +18,12 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/api/source", tags=["client"])
 
-_Question = Literal[tuple(QUESTIONS)]  # type: ignore[valid-type]  # the names are those of the table
-_STEP: Final = {"ge": -MOST_STEPS, "le": MOST_STEPS + 1}
+if TYPE_CHECKING:
+    _Question: TypeAlias = str
+else:
+    _Question = Literal[tuple(QUESTIONS)]  # the names of the table
+
+_Step: TypeAlias = Annotated[int, Field(ge=-MOST_STEPS, le=MOST_STEPS + 1)]
 
 
 class About(BaseModel):
@@ -31,12 +35,12 @@ class About(BaseModel):
     archived: bool = False
     limit: int | None = Field(default=None, ge=0, le=1_000_000)
     deep: bool = False
-    step: int | None = Field(default=None, **_STEP)
-    start: int = Field(default=1, **_STEP)
-    stop: int | None = Field(default=None, **_STEP)
-    first: int = Field(default=0, **_STEP)
-    last: int | None = Field(default=None, **_STEP)
-    call: int = Field(default=1, **_STEP)
+    step: _Step | None = None
+    start: _Step = 1
+    stop: _Step | None = None
+    first: _Step = 0
+    last: _Step | None = None
+    call: _Step = 1
     path: list[str | int] = Field(default=[], max_length=200)
     wanted: dict[str, str] = Field(default={}, max_length=5)
     checkpoint: str = Field(default="", max_length=LONGEST_TEXT)

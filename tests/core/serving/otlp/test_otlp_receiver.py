@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import threading
 import time
 import zlib
 from contextlib import closing, contextmanager
@@ -121,6 +122,21 @@ def test_a_run_grows_while_its_spans_come(tmp_path):
         sent(asked, spans[3:])
         until(lambda: asked.get(f"/api/runs/{run}").json()["status"] == "succeeded")
         until(lambda: receiver.told()[0]["over"])
+
+
+def test_the_events_of_a_run_that_grows_go_on_until_its_trace_is_over(tmp_path):
+    spans = genai()
+    with receiving(tmp_path / "runs.db") as (asked, receiver):
+        sent(asked, spans[:2])
+        run = until(lambda: receiver.told()[0]["run"])
+        assert receiver.is_open(run)
+        later = threading.Timer(0.5, lambda: sent(asked, spans[2:]))
+        later.start()
+        lines = asked.get(f"/api/runs/{run}/events").text.splitlines()
+        later.join()
+    events = [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
+    assert (events.count("step"), events.count("end"), events[-1]) == (2, 1, "end")
+    assert json.loads(lines[-2].removeprefix("data: "))["status"] == "succeeded"
 
 
 def test_a_trace_that_never_ends_is_closed_and_says_so_and_a_late_span_opens_it_again(tmp_path):
