@@ -29,7 +29,7 @@ Signal: TypeAlias = Literal["traces", "logs"]
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/x-protobuf"
 
-_MOST_BYTES: Final = 64 << 20
+_MOST_BYTES: Final = 32 << 20
 """Of what was sent, when it is unpacked."""
 
 _TRACE: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Desk", "answered", "desk_of", "no_run"]
 
+_MOST_RECEIVED: Final = 2
+"""Requests with spans that are held in memory at a time: each may take hundreds of megabytes."""
+
 _MOST_ANSWER: Final = 64 << 20
 """Bytes of an answer; of a larger state a part is asked for."""
 
@@ -138,6 +141,7 @@ class Desk:
     _place: object = None
     _opened: int = 0
     _limiter: list[anyio.CapacityLimiter] = field(default_factory=list)
+    _receiving: list[anyio.CapacityLimiter] = field(default_factory=list)
 
     def check_store(self) -> bool:
         """Open the store once, so that what is wrong with it is said before anybody asks; make it where it may be.
@@ -227,6 +231,13 @@ class Desk:
         if not self._limiter:
             self._limiter.append(anyio.CapacityLimiter(self.at_once))
         return self._limiter[0]
+
+    @property
+    def receiving(self) -> anyio.CapacityLimiter:
+        """Lets so many requests with spans be held in memory; the bodies of others are not read meanwhile."""
+        if not self._receiving:
+            self._receiving.append(anyio.CapacityLimiter(_MOST_RECEIVED))
+        return self._receiving[0]
 
     def _work(
         self,

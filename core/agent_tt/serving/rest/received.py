@@ -85,11 +85,11 @@ def _content(request: Request) -> str:
 
 
 async def _take(request: Request, signal: Signal) -> Response:
-    content = _content(request)
-    body = await request.body()
+    content, desk = _content(request), desk_of(request)
     try:
-        work = functools.partial(_taken, request, body, content, signal)
-        answer = await anyio.to_thread.run_sync(work, limiter=desk_of(request).limiter)
+        async with desk.receiving:
+            work = functools.partial(_taken, request, await request.body(), content, signal)
+            answer = await anyio.to_thread.run_sync(work, limiter=desk.limiter)
     except AgentTTError as error:
         status = error.status if isinstance(error, Unreadable) else 503 if isinstance(error, Full) else status_of(error)
         form = content if content == PROTOBUF else JSON
