@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from agent_tt._version import __version__
-from agent_tt.serving.rest import asking, events, forks, models, received, runs, source, traces
+from agent_tt.serving.rest import asking, events, forks, models, questions, received, runs, source, traces
 from agent_tt.serving.rest.failures import failure, failure_body, flaws_of
 from agent_tt.serving.rest.gate import OPEN_PATH, Gate, Room
 
@@ -57,6 +57,7 @@ def application(desk: Desk) -> FastAPI:
         asking.router,
         traces.router,
         forks.router,
+        questions.router,
         events.router,
         received.router,
         source.router,

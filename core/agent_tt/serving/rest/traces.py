@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from agent_tt.errors import Refused, StepNotFound, UsageError
 from agent_tt.model.as_json import time_text
 from agent_tt.protocols import Store
-from agent_tt.serving.rest import models
+from agent_tt.serving.rest import running_models as models
 from agent_tt.serving.rest.desk import Asked, answered, desk_of
 from agent_tt.serving.rest.ids import CheckpointId, Most, RunId
 from agent_tt.shapes.records import run_shape
