@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test quick bench peers frameworks node flips mutants pictures samples
+.PHONY: check lint types layers test quick bench peers frameworks node flips schema mutants pictures samples
 
 check: lint types layers test
 
@@ -51,6 +51,10 @@ node:
 # 2,000 single flipped bits, each verified and replayed: some minutes.
 flips:
 	python -m tests.benchmarks.bit_flips
+
+# 10,000 requests to `agent-tt serve`, made up by its own description: some minutes.
+schema:
+	AGENT_TT_SCHEMA_EXAMPLES=135 python -m pytest -q -rP tests/core/serving/rest/test_rest_schema.py
 
 # Small changes to the code that no test notices: a random sample of each package, or all with SAMPLE=all. Wants the
 # extra `mutants`. The sample takes half an hour or more, all of them most of a day.

@@ -232,7 +232,9 @@ class _Importer:
         known = place.known if place is not None else 0
         if place is not None:
             run_id = place.run_id
-            if place.match == "same" and _facts_of_run(store.run(run_id)) == _facts_of_run(self._admitted(run)):
+            now = self._admitted(run)
+            is_same = place.match == "same" and _facts_of_run(store.run(run_id)) == _facts_of_run(now)
+            if is_same and store.says(run_id, now.metadata):
                 return run_id
         else:
             wanted = before.run_id if before is not None else self._free_id(run)

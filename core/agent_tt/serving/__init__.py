@@ -19,4 +19,5 @@ process but in `running`, which is imported only with leave.
 | `server` | the Model Context Protocol, by its own SDK |
 | `listening` | what every server does at its door: where it listens, its hosts, its token |
 | `rest` | the same runs for teams, as `agent-tt serve` gives them over HTTP |
+| `otlp` | spans that are sent become runs there |
 """

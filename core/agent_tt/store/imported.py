@@ -118,8 +118,11 @@ class ImportStore(ThreadStore):
             number = keeping.row_number(tx, run_id)
             ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (number,))
             facts = columns.mapping_from_text(meta)
-            known = RunMeta.metadata.of(facts).raw
-            facts[RunMeta.metadata.key] = {**known, **ingest_filter.admit_mapping(run.metadata)} or None
+            told = ingest_filter.admit_mapping(run.metadata)
+            facts[RunMeta.metadata.key] = {**_not_imported(facts), **told} or None
+            facts[RunMeta.imported.key] = [*told] or None
+            if run.model is not None:
+                facts |= RunMeta.model.entry(run.model)
             if run.parent is None:  # of a branch its own steps count, beside those of its parent
                 usage = Usage(run.tokens_in, run.tokens_out, run.cost_usd, run.unpriced or None)
                 facts[RunMeta.usage.key] = usage_to_wire(usage)
@@ -130,6 +133,14 @@ class ImportStore(ThreadStore):
                 "beat_us": None,
             }
             RUNS.update(tx, (number,), {**changes, "meta": columns.mapping_to_text(facts) or "{}"})
+
+    def says(self, run_id: str, metadata: Mapping[str, Wire]) -> bool:
+        """Whether the metadata of a run that its file says is this, as it may be stored, and no more."""
+        ((meta,),) = self.database.query("SELECT meta FROM runs WHERE id = ?", (run_id,))
+        facts = columns.mapping_from_text(meta)
+        held = RunMeta.metadata.of(facts).raw
+        is_there = all(key in held and held[key] == value for key, value in metadata.items())
+        return is_there and {*RunMeta.imported.of(facts)} <= metadata.keys()
 
     def take_marks(self, run_id: str) -> Marked:
         """What people wrote down about a run that is about to be written anew."""
@@ -150,7 +161,7 @@ class ImportStore(ThreadStore):
             number = keeping.row_number(tx, run_id)
             ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (number,))
             now = columns.mapping_from_text(meta)
-            metadata = {**RunMeta.metadata.of(marked.meta).raw, **RunMeta.metadata.of(now).raw}
+            metadata = {**_not_imported(marked.meta), **RunMeta.metadata.of(now).raw}
             facts = {**marked.meta, **now, RunMeta.metadata.key: metadata or None}
             changes: dict[str, SqlValue] = {
                 "name": marked.name,
@@ -163,6 +174,12 @@ class ImportStore(ThreadStore):
                 NOTES.insert(tx, [facts_of_note[name] for name in NOTES.columns])
             for tag in marked.tags:
                 TAGS.insert(tx, (number, tag))
+
+
+def _not_imported(facts: Mapping[str, Wire]) -> dict[str, Wire]:
+    """What is said of a run that its file did not say, as it was imported before."""
+    imported = RunMeta.imported.of(facts)
+    return {key: value for key, value in RunMeta.metadata.of(facts).raw.items() if key not in imported}
 
 
 def open_imports(path: Path) -> ImportStore:

@@ -91,6 +91,7 @@ class RunMeta(Facts):
     user_id = Fact(TEXT, "the user for whom the agent ran")
     metadata = Fact(record(RunFacts), "what people and agents said of it by free names, and what agent-tt adds")
     origin = Fact(TEXT_BY_NAME, "where an imported or copied run came from: `file`, `thread`, `run`")
+    imported = Fact(TEXTS, "of an imported run: the names in `metadata` that its file says, which go when it does not")
     edits = Fact(EDITS, "of a fork: what a person changed, in their order")
     policy = Fact(OBJECT, "of a fork: what becomes of its calls, words such as `live` or `deny` by name of the call")
     way_back_in = Fact(

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from agent_tt._version import __version__
-from agent_tt.serving.rest import asking, events, forks, models, runs, traces
+from agent_tt.serving.rest import asking, events, forks, models, questions, received, runs, source, traces
 from agent_tt.serving.rest.failures import failure, failure_body, flaws_of
 from agent_tt.serving.rest.gate import OPEN_PATH, Gate, Room
 
@@ -52,7 +52,16 @@ def application(desk: Desk) -> FastAPI:
     app.state.desk = desk
     app.state.lookout = events.Lookout(desk)
     known = [HTTPBearer(auto_error=False, description="the token that the server was started with")]
-    for router in (runs.router, asking.router, traces.router, forks.router, events.router):
+    for router in (
+        runs.router,
+        asking.router,
+        traces.router,
+        forks.router,
+        questions.router,
+        events.router,
+        received.router,
+        source.router,
+    ):
         app.include_router(router, dependencies=[_declared(each) for each in known])
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unanswered)

@@ -192,8 +192,8 @@ async def statistics(
         whole = source.statistics(chosen)
         if agent is not None and not whole.whole.runs and not source.statistics(Chosen(agent, None, limit)).whole.runs:
             raise NotFound(f"no run has the entry point {agent[:200]!r}")
-        runs = {by: source.run_groups(chosen, cast("RunGroups", by))} if by in _RUN_GROUPS else {}
-        calls = {by: source.call_groups(chosen, cast("CallGroups", by))} if by in _CALL_GROUPS else {}
+        runs = {str(by): source.run_groups(chosen, cast("RunGroups", by))} if by in _RUN_GROUPS else {}
+        calls = {str(by): source.call_groups(chosen, cast("CallGroups", by))} if by in _CALL_GROUPS else {}
         return statistics_shape(whole, runs, calls, source.growth(chosen) if by == "day" else None)
 
     return await desk_of(request).ask(request, work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -15,8 +16,10 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agent_tt.addresses import Address
 from agent_tt.errors import AgentTTError, ReadOnlySource, RunNotFound, StepNotFound, UsageError
 from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
+from agent_tt.protocols import Store
 from agent_tt.serving.rest.audit import DID, SLASH
 from agent_tt.serving.rest.failures import NotAllowed, TooLong, failure
 from agent_tt.sources import marks_of, open_source
@@ -28,9 +31,13 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import MarkedRuns, RunSource
+    from agent_tt.serving.otlp.receiver import Receiver
     from agent_tt.serving.starting import Starter
 
 __all__ = ["Asked", "Desk", "answered", "desk_of", "no_run"]
+
+_MOST_RECEIVED: Final = 2
+"""Requests with spans that are held in memory at a time: each may take hundreds of megabytes."""
 
 _MOST_ANSWER: Final = 64 << 20
 """Bytes of an answer; of a larger state a part is asked for."""
@@ -67,6 +74,12 @@ class Asked:
         if self.source is self.opened and is_unredacted(self.opened, found):
             self.source = RedactedRuns(self.opened)  # a thread that LangGraph's checkpointer kept
         return found if self.source is self.opened else self.source.run(run_id)
+
+    def shown(self, run: Run) -> Run:
+        """A run of a list as it may be shown."""
+        if self.source is self.opened and not is_unredacted(self.opened, run):
+            return run
+        return RedactedRuns(self.opened).run(run.id)
 
     def checkpoint(self, checkpoint: str) -> tuple[Run, int]:
         """The run and the step of `RUN@STEP`, both exactly.
@@ -111,6 +124,7 @@ class Desk:
         seconds: how long is worked for one request.
         at_once: how many are worked on side by side; others wait.
         starter: what starts agents; None without leave.
+        receiver: what takes spans; None where none are taken.
         stopping: set when the server is about to end, so that streams do.
     """
 
@@ -120,16 +134,30 @@ class Desk:
     seconds: float = 60.0
     at_once: int = 4
     starter: Starter | None = None
+    receiver: Receiver | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
+    _watching: threading.Lock = field(default_factory=threading.Lock)
+    _watched: RunSource | None = None
+    _place: object = None
+    _opened: int = 0
     _limiter: list[anyio.CapacityLimiter] = field(default_factory=list)
+    _receiving: list[anyio.CapacityLimiter] = field(default_factory=list)
 
-    def check_store(self) -> None:
-        """Open the store once, so that what is wrong with it is said before anybody asks.
+    def check_store(self) -> bool:
+        """Open the store once, so that what is wrong with it is said before anybody asks; make it where it may be.
+
+        Returns:
+            Whether runs can be written into it.
 
         Raises:
             StoreNotFound, StoreUnreadable: it is not there, or cannot be read.
         """
-        open_source(self.store, read_only=True).close()
+        from agent_tt.store import open_store
+
+        if not self.read_only and not isinstance(self.store, Address) and not self.store.exists():
+            open_store(self.store, create=True).close()
+        with closing(open_source(self.store, read_only=self.read_only)) as opened:
+            return not opened.read_only and isinstance(opened, Store) and not isinstance(self.store, Address)
 
     @contextmanager
     def opened(self) -> Iterator[Asked]:
@@ -169,6 +197,30 @@ class Desk:
         finally:
             left.set()
 
+    def version(self) -> int:
+        """Give a number that differs after anyone changed the store, the same for all who ask.
+
+        A store tells changes by one open file: one that is opened for a request knows of none before.
+        """
+        with self._watching:
+            found = None if isinstance(self.store, Address) else self.store.stat()
+            place = None if found is None else (found.st_dev, found.st_ino)
+            if self._watched is None or place != self._place:  # another file has come in its place
+                self._forget()
+                self._watched, self._place = open_source(self.store, read_only=True), place
+            number: int = hash((self._opened, self._watched.version()))
+            return number
+
+    def forget(self) -> None:
+        """Let go of the store that `version` holds open."""
+        with self._watching:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._watched is not None:
+            self._watched.close()
+        self._watched, self._opened = None, secrets.randbits(62)
+
     def _check(self, *, writes: bool) -> None:
         if writes and self.read_only:
             raise NotAllowed("this server changes nothing and starts nothing: it was started with --read-only")
@@ -179,6 +231,13 @@ class Desk:
         if not self._limiter:
             self._limiter.append(anyio.CapacityLimiter(self.at_once))
         return self._limiter[0]
+
+    @property
+    def receiving(self) -> anyio.CapacityLimiter:
+        """Lets so many requests with spans be held in memory; the bodies of others are not read meanwhile."""
+        if not self._receiving:
+            self._receiving.append(anyio.CapacityLimiter(_MOST_RECEIVED))
+        return self._receiving[0]
 
     def _work(
         self,

@@ -18,18 +18,14 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
 from agent_tt.errors import AgentTTError, RunNotFound
-from agent_tt.exporting.redacted import is_unredacted
 from agent_tt.serving.rest.desk import Asked, Desk, desk_of
 from agent_tt.serving.rest.failures import TooMany
 from agent_tt.serving.rest.ids import RunId
 from agent_tt.shapes.answers import calls_of
 from agent_tt.shapes.records import run_shape, step_shape
-from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-
-    from agent_tt.protocols import RunSource
 
 __all__ = ["Lookout", "router"]
 
@@ -41,13 +37,18 @@ _HEARTBEAT_SECONDS: Final = 15.0
 _MOST_STEPS: Final = 100
 """Steps that are read at once."""
 
+_EVENT: Final = {
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "id": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
 _STREAM: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": _EVENT}}}
 }
 
 
 class Lookout:
-    """Looks whether the store was changed, once for all streams, and only while there are some.
+    """Looks whether the store was changed, once for all streams, and only while there are some; counts them.
 
     Args:
         desk: where the store is.
@@ -56,7 +57,6 @@ class Lookout:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._lock = threading.Lock()
-        self._opened: RunSource | None = None
         self._version, self._at = 0, 0.0
         self._streams = 0
 
@@ -72,20 +72,15 @@ class Lookout:
             self._streams += 1
 
     def leave(self) -> None:
-        """Count a stream off; the store is let go with the last one."""
+        """Count a stream off."""
         with self._lock:
             self._streams -= 1
-            if not self._streams and self._opened is not None:
-                self._opened.close()
-                self._opened = None
 
     def version(self) -> int:
         """What differs after somebody changed the store, as it was a moment ago at most."""
         with self._lock:
-            if self._opened is None:
-                self._opened = open_source(self._desk.store, read_only=True)
             if time.monotonic() - self._at > _LOOK_SECONDS:
-                self._version, self._at = self._opened.version(), time.monotonic()
+                self._version, self._at = self._desk.version(), time.monotonic()
             return self._version
 
 
@@ -124,7 +119,7 @@ class _RunFollower:
         sent: list[str] = []
         page = asked.source.steps(run.id, self._seen + 1, self._seen + 1 + _MOST_STEPS)
         for step in page:
-            if step.status == "running" and run.status == "running":
+            if step.status == run.status == "running":
                 break
             self._seen = step.number
             sent.append(_event("step", step_shape(step, calls_of(asked.source, run, step)), str(step.number)))
@@ -133,7 +128,9 @@ class _RunFollower:
             self._stood = stands
             sent.append(_event("run", run_shape(run)))
         has_more = len(page) == _MOST_STEPS and self._seen == page[-1].number
-        is_end = run.status != "running" and not has_more
+        receiver = asked.desk.receiver
+        goes_on = run.status == "running" or (receiver is not None and receiver.is_open(run.id))
+        is_end = not goes_on and not has_more
         if is_end:
             sent.append(_event("end", {"run": run.id, "status": run.status}))
         return sent, is_end, has_more
@@ -161,9 +158,7 @@ class _RunsFollower:
         else:
             changed = [run for run in runs if self._known.get(run.id) != now[run.id]]
             told = [_event("gone", {"run": run_id}) for run_id in self._known if run_id not in now]
-            for run in reversed(changed):
-                shown = asked.run(run.id) if is_unredacted(asked.opened, run) else run
-                told.append(_event("run", run_shape(shown)))
+            told += [_event("run", run_shape(asked.shown(run))) for run in reversed(changed)]
             if told:
                 sent = [*told, _event("seen", {}, mark)]
         self._known = now

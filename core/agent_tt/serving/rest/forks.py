@@ -1,35 +1,34 @@
 """Running agents again, as far as whoever started the server allows: forks, replays from checkpoints, offline replays.
 
-What a fork asks about waits for an answer over the same server.
+What a fork asks about waits for an answer over the same server: see `questions` beside this.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.sameness import identical
-from agent_tt.errors import AgentTTError, QuestionNotFound, RunNotFound, UsageError
+from agent_tt.errors import AgentTTError, RunNotFound, UsageError
 from agent_tt.forking.editing.forms import read_edit
 from agent_tt.forking.editing.request_edits import model_edit, parameter_edit
 from agent_tt.forking.editing.written import state_edits
-from agent_tt.forking.policy.answering import is_of_fork
 from agent_tt.forking.terms import terms_from
 from agent_tt.model.as_json import time_text
 from agent_tt.redaction.values import redact
-from agent_tt.serving.rest import models
+from agent_tt.serving.rest import running_models as models
 from agent_tt.serving.rest.asking import diff_of
 from agent_tt.serving.rest.desk import Asked, Desk, answered, desk_of
 from agent_tt.serving.rest.failures import NotAllowed
-from agent_tt.serving.rest.ids import LONGEST_ID, CheckpointId, RunId
+from agent_tt.serving.rest.ids import CheckpointId, RunId
 from agent_tt.shapes.answers import fork_answer
 from agent_tt.shapes.plans import graph_shape, plan_shape
-from agent_tt.shapes.records import error_shape, question_shape, run_shape
+from agent_tt.shapes.records import error_shape, run_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,12 +36,11 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, Run
-    from agent_tt.questions import CallQuestion, Decision
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt.serving.starting import Starter
     from agent_tt.shapes.records import Shape
 
-__all__ = ["router"]
+__all__ = ["router", "starter_of"]
 
 router = APIRouter(prefix="/api", tags=["forks"])
 
@@ -59,7 +57,7 @@ _STATUSES: Final[Mapping[str, str]] = {
 }
 
 
-def _starter(desk: Desk) -> Starter:
+def starter_of(desk: Desk) -> Starter:
     """What starts agents.
 
     Raises:
@@ -74,7 +72,7 @@ def _start(asked: Asked, plan: ForkPlan) -> RunHandle:
     """Start the agent of a fork; what it asks about waits."""
     from agent_tt.rerunning.launch import start_fork
 
-    starter = _starter(asked.desk)
+    starter = starter_of(asked.desk)
     with starter.turn():
         handle = start_fork(plan)
         starter.keep(handle)
@@ -102,7 +100,7 @@ async def fork(request: Request, run: RunId, wanted: models.ForkRequest) -> Resp
     """
 
     def work(asked: Asked) -> Response:
-        starter = _starter(asked.desk)
+        starter = starter_of(asked.desk)
         found = asked.run(run)
         terms = terms_from(executor=wanted.executor, overrides=wanted.overrides or {}, stop_at=wanted.stop_at)
         plan = starter.plan(
@@ -146,7 +144,7 @@ async def stop(request: Request, run: RunId) -> Response:
 
     def work(asked: Asked) -> Shape:
         found = asked.run(run)
-        starter = _starter(asked.desk)
+        starter = starter_of(asked.desk)
         for handle in starter.running():
             if handle.run_id == found.id:
                 handle.stop()
@@ -165,7 +163,7 @@ async def replay_offline(request: Request, run: RunId, wanted: models.OfflineRep
     def work(asked: Asked) -> object:
         from agent_tt.rerunning.replay import run_replay
 
-        starter = _starter(asked.desk)
+        starter = starter_of(asked.desk)
         found = asked.run(run)
         with starter.turn():
             report = run_replay(
@@ -195,7 +193,7 @@ async def replay(request: Request, checkpoint_id: CheckpointId, wanted: models.R
     started: list[RunHandle] = []
 
     def work(asked: Asked) -> Shape:
-        starter = _starter(asked.desk)
+        starter = starter_of(asked.desk)
         run, step = asked.checkpoint(checkpoint_id)
         edits, terms = _as_edits(asked, run, step, wanted)
         plan = starter.plan(
@@ -354,66 +352,3 @@ async def replays(request: Request, trace_id: RunId) -> Response:
         return {"trace_id": run.id, "replay_count": len(listed), "replays": listed}
 
     return await desk_of(request).ask(request, work)
-
-
-# -------------------------------------------------------------------- questions
-
-
-@router.get("/questions", response_model=models.Questions)
-async def questions(
-    request: Request,
-    run: Annotated[str | None, Query(max_length=LONGEST_ID, description="only those of this run")] = None,
-) -> Response:
-    """List the calls that wait for somebody's answer, the oldest question first."""
-
-    def work(asked: Asked) -> Shape:
-        found = None if run is None else asked.run(run).id
-        waiting = asked.opened.questions(found)
-        return {"questions": [question_shape(each, asked.opened.run(each.run_id).name) for each in waiting]}
-
-    return await desk_of(request).ask(request, work)
-
-
-@router.post("/questions/{number}/answer", response_model=models.Answered)
-async def answer(
-    request: Request,
-    number: Annotated[int, Path(ge=0, le=(1 << 62), description="the question")],
-    wanted: models.AnswerText,
-) -> Response:
-    """Decide about a call that waits, of a fork that this server started."""
-
-    def work(asked: Asked) -> Shape:
-        starter = _starter(asked.desk)
-        question = next((each for each in asked.opened.questions() if each.id == number), None)
-        if question is None:
-            raise QuestionNotFound(f"question {number} does not wait", hint="GET /api/questions lists what waits.")
-        handle = next((each for each in starter.running() if is_of_fork(question, each.run_id, each.process)), None)
-        if handle is None:
-            raise NotAllowed("it is asked by a fork that this server did not start", hint="`agent-tt answer` decides.")
-        decision = _decision(question, wanted).said_by("server")
-        handle.answer(question, decision)
-        asked.did |= {"did": "answered", "run": question.run_id, "question": number, "word": decision.word}
-        name = asked.opened.run(question.run_id).name
-        return {**question_shape(question, name), "answer": decision.to_facts()}
-
-    return await desk_of(request).ask(request, work, writes=True)
-
-
-def _decision(question: CallQuestion, wanted: models.AnswerText) -> Decision:
-    """What was decided.
-
-    Raises:
-        UsageError: it does not fit the call, or something else was said beside it.
-    """
-    own = {"run": "args", "give": "value", "raise": "error", "refuse": "why"}[wanted.word]
-    odd = wanted.model_fields_set - {"word", own}
-    if odd:
-        raise UsageError(f"{wanted.word} takes {own}, and not {', '.join(sorted(odd))}")
-    match wanted.word:
-        case "run":
-            return question.run_with({name: encode(value) for name, value in (wanted.args or {}).items()})
-        case "give":
-            return question.give_wire(encode(wanted.value))
-        case "raise":
-            return question.fail(wanted.error or "")
-    return question.refuse(wanted.why or "")

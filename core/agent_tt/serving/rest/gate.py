@@ -51,7 +51,7 @@ class Room:
     rate: float = 500.0
     waiting: int = 256
     body: int = 1 << 20
-    received: int = 32 << 20
+    received: int = 20 << 20
     seconds: float = 30.0
 
 
@@ -123,13 +123,30 @@ class Gate:
         try:
             self._check(scope)
             _take_slashes(scope)
-            await self._app(scope, _Body(receive, scope, self._room).receive, seen.send)
+            await self._answer(scope, _Body(receive, scope, self._room), seen)
         except _Refused as refused:
             if seen.status is None:
                 await seen.refuse(refused)
         finally:
             self._here -= 1
             self._audit.write(scope, seen.status, seen.sent, seen.took)
+
+    async def _answer(self, scope: Scope, body: _Body, seen: _Seen) -> None:
+        """Let the application answer, unless the body turns out to be one that is not taken.
+
+        Raises:
+            _Refused: with the reason; the application saw a client that left, and what it says of that is not sent.
+        """
+
+        async def send(message: Message) -> None:
+            if body.refused is None or seen.status is not None:
+                await seen.send(message)
+
+        try:
+            await self._app(scope, body.receive, send)
+        finally:
+            if body.refused is not None:
+                raise body.refused
 
     def _check(self, scope: Scope) -> None:
         """Refuse who may not ask.
@@ -220,29 +237,41 @@ class _Seen:
 
 
 class _Body:
-    """The body of a request, of which no more is read than is taken, and not for longer."""
+    """The body of a request, of which no more is read than is taken, and not for longer.
+
+    Attributes:
+        refused: why no more of it is read; None where nothing is wrong with it.
+    """
 
     def __init__(self, receive: Receive, scope: Scope, room: Room) -> None:
         self._receive = receive
         self._most = room.received if scope["path"].startswith(_RECEIVED) else room.body
-        self._ends = time.monotonic() + room.seconds
+        self._seconds, self._ends = room.seconds, 0.0
         self._read, self._is_whole = 0, False
+        self.refused: _Refused | None = None
         said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
         if said.isdigit() and len(said) < 20:
-            self._check(int(said))
+            refused = self._too_large(int(said))
+            if refused is not None:
+                raise refused
 
     async def receive(self) -> Message:
         if self._is_whole:
             return await self._receive()
+        self._ends = self._ends or time.monotonic() + self._seconds  # from when on it is read
         try:
             message = await asyncio.wait_for(self._receive(), max(0.0, self._ends - time.monotonic()))
         except TimeoutError:
-            raise _Refused(408, "too_slow", "the body of the request took too long to come") from None
+            self.refused = _Refused(408, "too_slow", "the body of the request took too long to come")
+            return {"type": "http.disconnect"}
         self._read += len(message.get("body", b""))
-        self._check(self._read)
+        self.refused = self._too_large(self._read)
+        if self.refused is not None:
+            return {"type": "http.disconnect"}
         self._is_whole = not message.get("more_body", False)
         return message
 
-    def _check(self, size: int) -> None:
-        if size > self._most:
-            raise _Refused(413, "too_large", f"a request may have {self._most:,} bytes", "Send less at once.")
+    def _too_large(self, size: int) -> _Refused | None:
+        if size <= self._most:
+            return None
+        return _Refused(413, "too_large", f"a request may have {self._most:,} bytes", "Send less at once.")

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request, Response
 from agent_tt._version import __version__
 from agent_tt.codec.paths import get
 from agent_tt.errors import InvalidPath, PathNotFound, StepNotFound
-from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
 from agent_tt.model.as_json import time_text
 from agent_tt.model.kinds import RunStatus
 from agent_tt.querying.absent import not_there
@@ -41,7 +40,7 @@ async def store(request: Request) -> Response:
         leave = None if desk.starter is None else desk.starter.leave
         return {
             "store": str(asked.source.path),
-            "version": asked.opened.version(),
+            "version": desk.version(),
             "agent_tt": __version__,
             "read_only": desk.read_only,
             "may_fork": leave is not None and not desk.read_only,
@@ -79,17 +78,10 @@ async def runs(
             if after not in ids:
                 raise no_run(after)
             found = found[ids.index(after) + 1 :]
-        page = [_shown(asked, run) for run in found[:limit]]
+        page = [asked.shown(run) for run in found[:limit]]
         return {"runs": [run_shape(run) for run in page], "next": page[-1].id if len(found) > limit else None}
 
     return await desk_of(request).ask(request, work)
-
-
-def _shown(asked: Asked, run: Run) -> Run:
-    """A run as it may be shown in a list."""
-    if asked.source is asked.opened and not is_unredacted(asked.opened, run):
-        return run
-    return RedactedRuns(asked.opened).run(run.id)
 
 
 @router.get("/runs/{run}", response_model=models.RunAnswer)
@@ -108,7 +100,7 @@ async def forks(
 
     def work(asked: Asked) -> Shape:
         found = asked.opened.forks(asked.run(run).id, deep=deep)
-        return {"runs": [run_shape(_shown(asked, each)) for each in found], "next": None}
+        return {"runs": [run_shape(asked.shown(each)) for each in found], "next": None}
 
     return await desk_of(request).ask(request, work)
 

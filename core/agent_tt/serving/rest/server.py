@@ -47,6 +47,8 @@ class Serving:
         at_once: how many requests are worked on side by side.
         seconds: how long is worked for one.
         starter: what starts agents; None without leave.
+        idle: after how many seconds without a span a trace is closed.
+        keep: for how many more late spans of it are taken.
     """
 
     store: Path
@@ -61,6 +63,8 @@ class Serving:
     at_once: int = 4
     seconds: float = 60.0
     starter: Starter | None = None
+    idle: float = 600.0
+    keep: float = 86_400.0
 
 
 def serve(serving: Serving, told: Callable[[str], None]) -> None:
@@ -94,9 +98,15 @@ def serve(serving: Serving, told: Callable[[str], None]) -> None:
             at_once=serving.at_once,
             starter=serving.starter,
         )
-        desk.check_store()
+        takes_spans = desk.check_store()
+        stack.callback(desk.forget)
         bound = stack.enter_context(closing(listening(serving.port, serving.host)))
         number = bound.getsockname()[1]
+        if takes_spans:
+            from agent_tt.serving.otlp.receiver import Receiver
+
+            desk.receiver = Receiver(serving.store, idle=serving.idle, keep=serving.keep)
+            stack.callback(desk.receiver.stop)
         app: Any = gated(
             application(desk),
             token=serving.token,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from agent_tt.errors import Refused, StepNotFound, UsageError
 from agent_tt.model.as_json import time_text
 from agent_tt.protocols import Store
-from agent_tt.serving.rest import models
+from agent_tt.serving.rest import running_models as models
 from agent_tt.serving.rest.desk import Asked, answered, desk_of
 from agent_tt.serving.rest.ids import CheckpointId, Most, RunId
 from agent_tt.shapes.records import run_shape
@@ -167,6 +167,7 @@ async def delete_checkpoint(request: Request, checkpoint_id: CheckpointId) -> Re
             asked.marks()  # which says why nothing can be written
             raise UsageError("no state can be dropped from a file of another system")
         asked.opened.close()  # what goes is to be gone from the log too
+        asked.desk.forget()
         gone, is_clean = drop_checkpoints(asked.desk.store, run, [number])
         if not gone:
             raise StepNotFound(f"step {number} has no checkpoint any more")

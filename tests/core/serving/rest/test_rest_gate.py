@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.serving.asking import SAMPLES
@@ -75,12 +76,38 @@ def test_what_is_too_large_is_refused_before_it_is_read():
         for _ in range(10_000):
             yield b"x" * 100
 
-    for body in (b"x" * 1_001, endless()):
-        answer = asked.post("/api/nothing-that-reads/", content=body)
-        assert answer.status_code in (404, 413)
+    for path in ("/api/source/runs", "/api/runs/a/forks", "/v1/traces", "/v1/logs"):
+        for body in (b"x" * 2_001, endless()):  # with its length, and in pieces of which nobody knows how many come
+            answer = asked.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert (answer.status_code, answer.json()["error"]["kind"]) == (413, "too_large"), path
     answer = asked.post("/api/nothing", content=b"x", headers={"Content-Length": "999999999999"})
     assert answer.status_code == 413
     assert answer.json()["error"]["kind"] == "too_large"
+
+
+def test_a_body_that_does_not_come_is_not_waited_for_long(tmp_path):
+    store = tmp_path / "runs.db"
+    store.write_bytes(SAMPLES.read_bytes())
+    app: Any = client(store, room=Room(seconds=0.2)).app
+
+    async def ask() -> list[dict[str, Any]]:
+        sent: list[dict[str, Any]] = []
+        headers = [(b"host", HOST.encode()), (b"authorization", BEARER["Authorization"].encode())]
+        scope = {"type": "http", "method": "POST", "path": "/api/source/runs", "raw_path": b"/api/source/runs",
+                 "query_string": b"", "headers": headers, "http_version": "1.1", "scheme": "http"}  # fmt: skip
+
+        async def never() -> dict[str, Any]:
+            await asyncio.sleep(600)
+            return {}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await app(scope, never, send)
+        return sent
+
+    start, body = asyncio.run(ask())
+    assert (start["status"], json.loads(body["body"])["error"]["kind"]) == (408, "too_slow")
 
 
 def test_who_asks_too_often_is_sent_away_and_told_when_to_come_back():

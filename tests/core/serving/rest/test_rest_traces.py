@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt import samples
-from agent_tt.serving.rest import models
+from agent_tt.serving.rest import running_models as models
 from agent_tt.serving.starting import Leave, Starter
 
 if TYPE_CHECKING:

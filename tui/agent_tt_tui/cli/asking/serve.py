@@ -34,6 +34,8 @@ PORT: Final = 8411
 @click.option("--rate", type=click.FloatRange(min=1), default=500, show_default=True, help="Most requests a second.")
 @click.option("--at-once", type=click.IntRange(1), default=4, show_default=True, help="Answer so many side by side.")
 @click.option("--request-time", metavar="TIME", default="60s", show_default=True, help="Work so long for a request.")
+@click.option("--otlp-idle", metavar="TIME", default="10m", show_default=True, help="Close a trace after that silence.")
+@click.option("--otlp-keep", metavar="TIME", default="24h", show_default=True, help="Then take late spans so long.")
 @click.option("--allow-forks", is_flag=True, help="Let clients fork runs, and replay them offline.")
 @click.option("--allow", multiple=True, metavar="TOOL", help="With --allow-forks: let this tool write in every fork.")
 @click.option("--ask", multiple=True, metavar="TOOL", help="With --allow-forks: its calls wait for a client's answer.")
@@ -56,6 +58,8 @@ def command(
     rate: float,
     at_once: int,
     request_time: str,
+    otlp_idle: str,
+    otlp_keep: str,
     allow_forks: bool,
     allow: tuple[str, ...],
     ask: tuple[str, ...],
@@ -71,6 +75,8 @@ def command(
     AGENT_TT_SERVER_TOKEN, or a new one, which is written on standard error once. TLS is for a proxy before it, which is
     named with --allow-host; an address that other machines reach needs that too. Each request is written into an audit
     log.
+
+    Spans that are sent to it by OTLP (/v1/traces, HTTP) become runs that grow while they come.
 
     Clients read, write names of checkpoints and drop their states. They start agents only with --allow-forks; tools
     that write stay denied unless you --allow them, or --ask, which has their calls wait for the answer of a client.
@@ -118,6 +124,8 @@ def command(
             at_once=at_once,
             seconds=parse_duration(request_time),
             starter=starter,
+            idle=parse_duration(otlp_idle),
+            keep=parse_duration(otlp_keep),
         ),
         told,
     )

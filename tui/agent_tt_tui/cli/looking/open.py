@@ -23,23 +23,45 @@ _TOKEN: Final = "AGENT_TT_WEB_TOKEN"  # noqa: S105  the name of a variable
 @click.command()
 @click.argument("run", required=False, shell_complete=complete_runs)
 @click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
+@click.option("--server", metavar="URL", help="Open the runs that `agent-tt serve` serves there.")
+@click.option(
+    "--token-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="With --server: its token."
+)
 @click.option("--web", "in_browser", is_flag=True, help="Serve it to a browser on this machine, until Ctrl-C.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), metavar="PORT", help="With --web: where; any free port unless said."
 )
 @common_options
-def command(options: Options, run: str | None, step: str | None, port: int | None, *, in_browser: bool) -> int:
+def command(
+    options: Options,
+    run: str | None,
+    step: str | None,
+    *,
+    server: str | None,
+    token_file: Path | None,
+    in_browser: bool,
+    port: int | None,
+) -> int:
     """Open RUN in the terminal app; without RUN, a list of recorded runs and of sessions of coding agents.
 
     RUN@STEP opens it at a step, a FILE (ours, a database, a session, a trace) its list of runs, FILE:RUN one of them, a
     FOLDER/ the list of files in it that open. The name of a sample (see `samples`) opens that sample's run.
 
+    With --server the runs are those of a server. Its token is that of --token-file, or of the variable
+    AGENT_TT_SERVER_TOKEN. They are only read; what you write down about them stays on this machine.
+
     With --web it writes an address with a token, which a browser on this machine opens; each tab is an app of its own.
     """
+    if server is None and token_file is not None:
+        raise UsageError("--token-file is for a server", hint="Add --server URL.")
     if in_browser:
-        return _serve(options, run, step, port or 0)
+        said = [] if server is None else ["--server", server]
+        said += [] if token_file is None else ["--token-file", str(token_file)]
+        return _serve(options, run, step, port or 0, said)
     if port is not None:
         raise UsageError("--port says where --web serves")
+    if server is not None:
+        return _open_server(options, server, token_file, run, step)
     if step is None and not options.as_json:
         if run is None and options.store is None and _looks_for_sessions():
             return _open_page(options, None)
@@ -48,20 +70,29 @@ def command(options: Options, run: str | None, step: str | None, port: int | Non
     return open_app(*in_file(options, run), step)
 
 
-def _serve(options: Options, run: str | None, step: str | None, port: int) -> int:
-    """Serve the app to browsers until Ctrl-C; what cannot be opened is said here, not in the page."""
+def _serve(options: Options, run: str | None, step: str | None, port: int, server: list[str]) -> int:
+    """Serve the app to browsers until Ctrl-C; what cannot be opened is said here, not in the page.
+
+    Args:
+        options: what every command was told.
+        run: what names the run to open; None for the first page, or the list of runs.
+        step: what names its step.
+        port: where it is listened; 0 takes a free port.
+        server: the options that name a server whose runs these are; none for runs of this machine.
+    """
     from agent_tt_tui.cli.asking.tokens import chosen_token
     from agent_tt_tui.web.server import serve
 
     if options.as_json:
         raise UsageError("the terminal app writes no JSON", hint="Use `agent-tt show RUN --json`.")
-    if run is not None and not _is_folder(run):
+    if run is not None and not server and not _is_folder(run):
         at, ref = in_file(options, run)
         with at.source(*([ref] if ref else [])) as source:
             if ref is not None:
                 find_place(source, ref, step)
     words = ["open", *([] if run is None else [run]), *([] if step is None else ["--at", step])]
     words += [] if options.store is None else ["--store", str(options.store)]
+    words += server
     token, _ = chosen_token(_TOKEN)
     click.echo("agent-tt: Ctrl-C stops serving; a browser on this machine opens", err=True)
     serve(words, port, token, click.echo)
@@ -113,6 +144,29 @@ def open_app(options: Options, run: str | None = None, step: str | None = None) 
     if run is None and options.store is None and not path.exists():
         return _open_empty(path)
     with options.source(*([run] if run else [])) as source:
+        found, number = (None, None) if run is None else find_place(source, run, step)
+        _require_terminal()
+        from agent_tt_tui.launch import run_app
+
+        return run_app(source, None if found is None else found.id, number)
+
+
+def _open_server(options: Options, url: str, token_file: Path | None, run: str | None, step: str | None) -> int:
+    """Start the terminal app on the runs of a server."""
+    from contextlib import closing
+
+    from agent_tt.marking import marked
+    from agent_tt.remote import open_server
+    from agent_tt_tui.cli.asking.tokens import token_in
+
+    if options.as_json:
+        raise UsageError("the terminal app writes no JSON")
+    if options.store is not None:
+        raise UsageError(f"{url} and --store {options.store} are two places", hint="Name one of them.")
+    if step is not None and run is None:
+        raise UsageError("--at needs a RUN")
+    token = None if token_file is None else token_in(token_file)
+    with closing(marked(open_server(url, token))) as source:
         found, number = (None, None) if run is None else find_place(source, run, step)
         _require_terminal()
         from agent_tt_tui.launch import run_app

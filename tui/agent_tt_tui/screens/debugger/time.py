@@ -130,7 +130,8 @@ class Time(Feature):
         self._lookout = Lookout(self.screen, self.model.has_news, self.reading.poll, self._pause)
 
     def _pause(self) -> float:
-        return _POLL_SECONDS if self.model.run.status == "running" else ENDED_SECONDS
+        goes_on = self.model.run.status == "running" or self.model.grew_lately
+        return _POLL_SECONDS if goes_on else ENDED_SECONDS
 
     @hears(reading.Scanned)
     def _on_scanned(self, message: reading.Scanned) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from contextlib import suppress
 from threading import Lock
@@ -34,6 +35,9 @@ PAGE = 256
 """Steps in a page."""
 
 _KEPT_PAGES = 64
+
+_LATELY_SECONDS = 60.0
+"""How long after it grew a run may go on of which nothing says that it is over: spans are sent some seconds late."""
 
 
 class RunModel:
@@ -72,6 +76,9 @@ class RunModel:
         self._states = SharedStates(source, run.id)
         self._version = source.version()
         self._reading = Lock()
+        ended_us = run.ended_us or run.started_us
+        self._grew = time.monotonic() - max(0.0, time.time() - ended_us / 1e6)
+        """When it grew last, by the monotonic clock, as far as is known."""
 
     # What is at hand.
 
@@ -95,6 +102,11 @@ class RunModel:
     def is_near(self, number: int) -> bool:
         """Whether the state after a step is at hand, or that before it, from which it is made."""
         return self._states.has(number) or self._states.has(number - 1)
+
+    @property
+    def grew_lately(self) -> bool:
+        """Whether it may go on, though nobody knows: nothing says that it is over, and it grew a moment ago."""
+        return self.run.status == "unknown" and time.monotonic() - self._grew < _LATELY_SECONDS
 
     @property
     def is_reading(self) -> bool:
@@ -228,7 +240,9 @@ class RunModel:
         with self._reading:
             self._version = version
             self.run = self.source.run(self.run.id)
-            self.last = self.source.step_count(self.run.id)
+            before, self.last = self.last, self.source.step_count(self.run.id)
+            if self.last != before:
+                self._grew = time.monotonic()
             stale = min(self.overview.unfinished or self.last + 1, self.overview.scanned + 1)
             if stale <= self.overview.scanned:
                 self.overview.add(self.source.steps(self.run.id, stale, self.overview.scanned + 1))
