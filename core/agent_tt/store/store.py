@@ -212,7 +212,8 @@ class SqliteStore(StoreKeeper):
         parent, fork_step = self.lineage.origin(run)
         first_step = 1 if parent is None else fork_step + 1
         trainer = DictionaryTrainer(self.database, entry or name)
-        return kind(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        database = self.database.of_run(run)
+        return kind(database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def go_on(self, run_id: str) -> SqliteRunWriter:
         """The open end of a run that was begun before, for what else is known of it; nobody beats for it.
@@ -268,7 +269,8 @@ class SqliteStore(StoreKeeper):
 
         trainer = DictionaryTrainer(self.database, _text(new.code.entry) or ingest_filter.admit_text(new.name))
         kind = self._writer_class()
-        return kind(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        database = self.database.of_run(run)
+        return kind(database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
         self,
@@ -367,6 +369,7 @@ def _text(words: str | None) -> str | None:
 def _beat(database: Database, runs: Sequence[int]) -> None:
     """Write down that the process of these runs is still there."""
     now = now_us()
-    with database.transaction(durable=False) as tx:
-        for run in runs:
-            RUNS.update(tx, (run,), {"beat_us": now})
+    for part, some in database.each_run(runs):
+        with part.transaction(durable=False) as tx:
+            for run in some:
+                RUNS.update(tx, (run,), {"beat_us": now})

@@ -285,6 +285,6 @@ def _insert(tx: Transaction, table: Table, facts: Mapping[str, SqlValue]) -> int
 def _end(rows: Rows, track: int) -> list[Row]:
     """The number and chain of a track's last checkpoint: equal only where everything before is."""
     return rows.query(
-        "SELECT seq, chain FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",
+        f"SELECT id & {_SEQ_MASK}, chain FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",  # noqa: S608
         (row_key(track, 0), row_key(track, _SEQ_MASK)),
     )

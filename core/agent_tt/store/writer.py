@@ -332,7 +332,7 @@ class SqliteRunWriter:
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """Let a call have a key, unless another one has it: see `RunWriter`."""
         return done_keys.claim(
-            *(self._database, self._lineage, self._log.blobs, self._run, self._run_id),
+            *(self._database.of_store(), self._lineage, self._log.blobs, self._run, self._run_id),
             (step, call),
             (tool, key),
             is_decided=is_decided,

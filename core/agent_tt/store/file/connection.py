@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.in_place import Trouble
     from agent_tt.store.tables.asking import SqlValue
 
-__all__ = ["Database", "Durability"]
+__all__ = ["Database", "Durability", "register"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Database(HistoryRows):
         self.is_broken = False
         self._patience_s = PATIENCE.seconds
         self._connection = self._connect()
-        _OPEN.add(self)
+        register(self)
 
     def _connect(self) -> sqlite3.Connection:
         begun = OPENINGS.before()
@@ -305,6 +305,18 @@ class Database(HistoryRows):
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
 
+    def of_run(self, run: int) -> Database:  # noqa: ARG002  # a file has one lock for all
+        """The database for who writes one run."""
+        return self
+
+    def each_run(self, runs: Sequence[int]) -> Iterator[tuple[Database, Sequence[int]]]:
+        """The database for who writes a little of each of some runs: how many of them at once."""
+        yield self, runs
+
+    def of_store(self) -> Database:
+        """The database for who writes more than one run; where one is given out for a run, that of all of them."""
+        return self
+
     def version(self) -> int:
         """A number that differs after this or another connection committed."""
         ((others,),) = self.query("PRAGMA data_version")
@@ -374,6 +386,11 @@ _TROUBLES: Final[dict[Trouble, tuple[str, str]]] = {
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
 _ABANDONED: list[sqlite3.Connection] = []
 """Connections of a parent process; kept forever, because closing one here would disturb the parent."""
+
+
+def register(database: Database) -> None:
+    """Let a process that is forked abandon a database."""
+    _OPEN.add(database)
 
 
 def _after_fork_in_child() -> None:
