@@ -43,7 +43,7 @@ _CONNECTION: Final = {
 """What holds where the address says nothing else: nobody waits for ever for a server that is gone."""
 
 _KEPT: Final = 4
-"""Connections to one address that are kept, and for how long in seconds: then the server may have it."""
+"""So many connections are kept at most, and so many seconds."""
 _KEPT_S: Final = 20.0
 _RETRY_S: Final = 0.1
 
@@ -57,11 +57,37 @@ class _Sum(NumericBinaryLoader):
 
 
 class _Idle:
-    """Connections that nobody uses now, by address, each with the time at which it was let go."""
+    """Connections that nobody uses now, the last one last: when each was let go, and to what address it leads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.kept: dict[str, list[tuple[float, Connection]]] = {}
+        self.kept: list[tuple[float, str, Connection]] = []
+
+    def take(self, url: str) -> Connection | None:
+        """The one that was let go last, of an address."""
+        with self.lock:
+            for at in reversed(range(len(self.kept))):
+                if self.kept[at][1] == url:
+                    return self.kept.pop(at)[2]
+        return None
+
+    def put(self, url: str, connection: Connection) -> None:
+        """Keep one, and close what is too much or too old."""
+        now = time.monotonic()
+        with self.lock:
+            kept = [*self.kept, (now, url, connection)]
+            self.kept = [each for each in kept[-_KEPT:] if now - each[0] < _KEPT_S]
+            gone = [each for each in kept if each not in self.kept]
+        for _, _, other in gone:
+            other.close()
+
+    def drop(self, url: str | None) -> None:
+        """Close those of an address, or all."""
+        with self.lock:
+            gone = [each for each in self.kept if url in (None, each[1])]
+            self.kept = [each for each in self.kept if each not in gone]
+        for _, _, connection in gone:
+            connection.close()
 
 
 _IDLE = _Idle()
@@ -99,13 +125,10 @@ def reconnect(address: Address, *, read_only: bool, patience_s: float) -> Connec
 
 
 def _kept(address: Address) -> Connection | None:
-    with _IDLE.lock:
-        kept = _IDLE.kept.get(address.url, [])
-        while kept:
-            at, connection = kept.pop()
-            if time.monotonic() - at < _KEPT_S and _is_sound(connection):
-                return connection
-            connection.close()
+    while (connection := _IDLE.take(address.url)) is not None:
+        if _is_sound(connection):
+            return connection
+        connection.close()
     return None
 
 
@@ -121,20 +144,15 @@ def _is_sound(connection: Connection) -> bool:
 def let_go(address: Address, connection: Connection, *, read_only: bool) -> None:
     """Keep a connection for who asks next, or close it."""
     is_idle = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-    with _IDLE.lock:
-        kept = _IDLE.kept.setdefault(address.url, [])
-        if is_idle and not read_only and len(kept) < _KEPT:
-            kept.append((time.monotonic(), connection))
-            return
-    connection.close()
+    if is_idle and not read_only:
+        _IDLE.put(address.url, connection)
+    else:
+        connection.close()
 
 
 def forget_connections(address: Address | None = None) -> None:
     """Close what is kept, of one address or of all."""
-    with _IDLE.lock:
-        for url in [address.url] if address is not None else list(_IDLE.kept):
-            for _, connection in _IDLE.kept.pop(url, []):
-                connection.close()
+    _IDLE.drop(None if address is None else address.url)
 
 
 def _new(address: Address, *, read_only: bool) -> Connection:

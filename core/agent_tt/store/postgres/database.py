@@ -102,6 +102,12 @@ class PostgresDatabase(Database):
                 let_go(self.path, self._here, read_only=self.read_only)
                 self._here = None
 
+    def __del__(self) -> None:
+        """A store that nobody holds any more has nobody who closes it."""
+        if not getattr(self, "_is_closed", True):
+            with contextlib.suppress(Exception):
+                self.close()
+
     def abandon(self) -> None:
         """Called in a forked child: leaves the parent's connection alone; its own is made when it is needed."""
         _OF_A_PARENT.append((self._here, self._follower, self._open))
