@@ -50,7 +50,7 @@ def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, by
         UsageError: there are none here, one lies outside of the project, holds what looks like a secret, or a pattern
             fits none.
     """
-    if not is_made_here(source.path):
+    if not is_made_here(source.path, run.id):
         raise Untrusted(
             f"{source.path} was not made here, and {run.name} would say which of your files are handed on",
             hint="Export it without --code.",

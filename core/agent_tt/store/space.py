@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.model.space import Share, Space, SpaceOwner
 from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
     from pathlib import Path
+
+    from agent_tt.store.postgres.moment import Moment
 
 __all__ = ["read_space"]
 
@@ -49,6 +52,11 @@ def read_space(path: Path, report: Callable[[int, int], None]) -> Space:
     Raises:
         StoreNotFound, StoreUnreadable: there is none, or it cannot be read.
     """
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.moment import one_moment
+
+        with one_moment(path) as moment:
+            return _space(moment, report)
     try:
         with closing(connect(path, mode="ro")) as connection:
             return _space(connection, report)
@@ -56,7 +64,7 @@ def read_space(path: Path, report: Callable[[int, int], None]) -> Space:
         raise our_error(path, error) from error
 
 
-def _space(connection: sqlite3.Connection, report: Callable[[int, int], None]) -> Space:
+def _space(connection: sqlite3.Connection | Moment, report: Callable[[int, int], None]) -> Space:
     names = dict(connection.execute("SELECT run, id FROM runs"))
     total = sum(
         _one(connection, f"SELECT count(*) FROM {table}")  # noqa: S608  # one of these
@@ -99,6 +107,6 @@ def _hashes(refs: bytes | None) -> list[bytes]:
     return [refs[at : at + _HASH] for at in range(0, len(refs), _HASH)] if refs else []
 
 
-def _one(connection: sqlite3.Connection, query: str) -> int:
+def _one(connection: sqlite3.Connection | Moment, query: str) -> int:
     (found,) = connection.execute(query).fetchone()
     return int(found)

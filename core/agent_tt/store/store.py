@@ -188,6 +188,7 @@ class SqliteStore(StoreKeeper):
             said = {"agent": _text(new.code.entry), "agent_version": _text(new.code.version)}
             RUNS.update(tx, (run,), changes | {name: text for name, text in said.items() if text is not None})
             keeping.add_tags(tx, run, new.tags)
+            self.database.stamp(tx, run)
         parent, fork_step = self.lineage.origin(run)
         writer = self._writer(run, run_id, new, first_step=1 if parent is None else fork_step + 1)
         writer.resume()
@@ -299,6 +300,7 @@ class SqliteStore(StoreKeeper):
             except sqlite3.IntegrityError:
                 continue
             keeping.add_tags(tx, run, new.tags)
+            self.database.stamp(tx, run)
             return run, run_id
         raise StoreUnreadable(f"{self.path} has no free run id", hint="Run `agent-tt verify` on the store.")
 

@@ -95,12 +95,19 @@ _BY_NAME: Final[Mapping[str, str]] = {
 
 def uncovered_libraries() -> tuple[str, ...]:
     """Loaded libraries that may reach the world unseen, by the names that people install them under."""
-    named = [shown for module, shown in _BY_NAME.items() if module in sys.modules]
+    ours = _only_ours()
+    named = [shown for module, shown in _BY_NAME.items() if module in sys.modules and shown not in ours]
     for path in _loaded():
         shown = shown_name(path)
-        if shown not in named and links_to_world(path):
+        if shown not in named and shown not in ours and links_to_world(path):
             named.append(shown)
     return tuple(named)
+
+
+def _only_ours() -> tuple[str, ...]:
+    """Libraries that the store of a run has loaded to be written, and that nobody else uses."""
+    connecting = sys.modules.get("agent_tt.store.postgres.connecting")
+    return () if connecting is None else tuple(connecting.only_ours())
 
 
 def _loaded() -> Iterator[str]:

@@ -57,6 +57,9 @@ class Database(HistoryRows):
         is_broken: whether a part of it failed, so that nothing of it may be written.
     """
 
+    is_file = True
+    """Whether it is a file, which SQLite can read by itself, and not a database of a server."""
+
     def __init__(self, path: Path, *, read_only: bool = False, durability: Durability = "full") -> None:
         self.path = path
         self.read_only = read_only
@@ -312,6 +315,9 @@ class Database(HistoryRows):
     def each_run(self, runs: Sequence[int]) -> Iterator[tuple[Database, Sequence[int]]]:
         """The database for who writes a little of each of some runs: how many of them at once."""
         yield self, runs
+
+    def stamp(self, tx: Transaction, run: int) -> None:
+        """Say in a transaction that a run is recorded by this user here. A file says it of itself as a whole."""
 
     def of_store(self) -> Database:
         """The database for who writes more than one run; where one is given out for a run, that of all of them."""

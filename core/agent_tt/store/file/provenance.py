@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.errors import ReadOnlySource, Untrusted
 from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.heads import MAGIC, read_head
@@ -27,7 +28,7 @@ from agent_tt.store.tables.definitions import META
 if TYPE_CHECKING:
     from agent_tt.model import Run
 
-__all__ = ["META_KEY", "check_made_here", "forget_maker", "is_made_here", "new_stamp", "trust_store"]
+__all__ = ["META_KEY", "check_made_here", "forget_maker", "is_made_here", "new_stamp", "own_key", "trust_store"]
 
 META_KEY: Final = "made_at"
 """The row of `meta` that holds the stamp: `nonce:digest`, both hex."""
@@ -39,19 +40,23 @@ _SIZE: Final = 16
 
 def new_stamp() -> str | None:
     """A stamp for a store that is made now; None where this machine has no id and the user's folder takes no key."""
-    key = _key(make=True)
+    key = own_key(make=True)
     return None if key is None else _stamp(key, secrets.token_hex(_SIZE))
 
 
-def is_made_here(path: Path) -> bool:
-    """Whether the store was made, or is trusted, by this user on this machine.
+def is_made_here(path: Path, run_id: str = "") -> bool:
+    """Whether the store was made, or is trusted, by this user on this machine; of a server, whether that run was.
 
     Raises:
         StoreUnreadable: it cannot be read.
     """
-    key = _key(make=False)
+    key = own_key(make=False)
     if key is None:
         return False
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.provenance import is_stamped
+
+        return is_stamped(path, run_id)
     if not _is_sqlite(path):
         return False
     try:
@@ -65,14 +70,18 @@ def is_made_here(path: Path) -> bool:
     return hmac.compare_digest(text.encode(), _stamp(key, text.partition(":")[0]).encode())
 
 
-def trust_store(path: Path) -> None:
-    """Stamp a store that came from elsewhere: what its runs name may be run from now on.
+def trust_store(path: Path, run_id: str = "") -> None:
+    """Stamp a store that came from elsewhere, or of a server that run: what its runs name may be run from now on.
 
     Raises:
         Untrusted: this machine has no id, and no key can be written to the user's data folder.
         ReadOnlySource: the file cannot be written.
         StoreUnreadable: it cannot be read.
     """
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.provenance import trust
+
+        return trust(path, run_id)
     stamp = new_stamp()
     if stamp is None:
         raise Untrusted(
@@ -116,18 +125,19 @@ def check_made_here(path: Path, run: Run) -> None:
             f"{run.name} lies in {path}, which another system wrote: it names no code that could be run",
             hint="replay and fork runs that agent-tt recorded itself",
         )
-    if not _is_sqlite(path):
+    if not isinstance(path, Address) and not _is_sqlite(path):
         raise ReadOnlySource(
             f"{run.name} lies in the bundle {path}: its code runs only unpacked, and you are asked each time",
             hint=f"`agent-tt replay {shlex.quote(str(path))}` does that; fork its runs after `agent-tt import`",
         )
-    if is_made_here(path):
+    if is_made_here(path, run.id):
         return
     what = what or "its agent"
     raise Untrusted(
-        f"{path} was not made here, and {run.name} would run {what} with {code.interpreter or 'this Python'} in"
+        f"{run.name if isinstance(path, Address) else path} was not made here, and {run.name} would run {what} with {code.interpreter or 'this Python'} in"
         f" {code.root or code.cwd or 'this folder'}",
         hint="look at that code first; then add --trust once",
+        run_id=run.id,
     )
 
 
@@ -145,7 +155,7 @@ def _stamp(key: bytes, nonce: str) -> str:
     return f"{nonce}:{digest.hexdigest()}"
 
 
-def _key(*, make: bool) -> bytes | None:
+def own_key(*, make: bool) -> bytes | None:
     """The secret of this machine, or of this user, hashed; None where there is none."""
     for place in _MACHINE_IDS:
         with suppress(OSError):

@@ -8,12 +8,16 @@ that an agent forks; here a list is all there is.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.errors import UsageError
 from agent_tt.store.file.connecting import PATIENCE
+
+_WAS_THERE: Final = "psycopg" in sys.modules
 
 try:
     import psycopg
@@ -30,7 +34,7 @@ from agent_tt.store.postgres.schema import SCHEMA
 if TYPE_CHECKING:
     from agent_tt.addresses import Address
 
-__all__ = ["Connection", "connect", "forget_connections", "let_go", "reconnect"]
+__all__ = ["Connection", "connect", "forget_connections", "let_go", "only_ours", "reconnect"]
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
@@ -46,6 +50,29 @@ _KEPT: Final = 4
 """So many connections are kept at most, and so many seconds."""
 _KEPT_S: Final = 20.0
 _RETRY_S: Final = 0.1
+
+
+class _Watched(ModuleType):
+    """psycopg, which tells whether anybody but this store, and psycopg itself, has asked it for something.
+
+    A recording says which libraries of an agent no guard sees. This one is loaded because of us.
+    """
+
+    def __getattribute__(self, name: str) -> Any:
+        if not _USED and not name.startswith("__"):
+            asks = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001  who asks
+            if not str(asks).startswith(_OURS):
+                _USED.append(name)
+        return super().__getattribute__(name)
+
+
+_USED: Final[list[str]] = []
+_OURS: Final = ("agent_tt.", "psycopg.", "importlib.")
+
+
+def only_ours() -> tuple[str, ...]:
+    """The libraries that are loaded because of this store alone, by the names that people install them under."""
+    return () if _WAS_THERE or _USED else ("psycopg", "psycopg_binary")
 
 
 class _Sum(NumericBinaryLoader):
@@ -193,8 +220,12 @@ def _set_up(connection: Connection, *, read_only: bool) -> Connection:
         "jit": "off",
     }
     setting = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
-    connection.execute(f"SELECT {setting}")  # noqa: S608  # words of ours
+    connection.execute(f"SELECT {setting}")  # words of ours
     return connection
+
+
+if not _WAS_THERE:
+    psycopg.__class__ = _Watched
 
 
 def _after_fork_in_child() -> None:

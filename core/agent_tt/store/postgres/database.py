@@ -51,6 +51,7 @@ class PostgresDatabase(Database):
     """A database with our tables that is open, for reading or for reading and writing. See `Database`."""
 
     path: Address
+    is_file = False
 
     def __init__(self, address: Address, *, read_only: bool = False, durability: Durability = "full") -> None:
         # Nothing of a file's is set up: no place on a disk, no log.
@@ -181,11 +182,19 @@ class PostgresDatabase(Database):
             return
         self._told_at = now
         with contextlib.suppress(psycopg.Error):  # it was written, and whoever looks sees it
-            self._here.execute(f"SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', '')")  # noqa: S608  # ours
+            self._here.execute(
+                f"SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', '')"
+            )  # ours
 
     def of_run(self, run: int) -> Database:
         """The same database for who writes one run: others write other runs meanwhile."""
         return _OfRun(self, run)
+
+    def stamp(self, tx: Transaction, run: int) -> None:
+        """Say in a transaction that a run is recorded by this user here."""
+        from agent_tt.store.postgres.provenance import stamp
+
+        stamp(tx, run)
 
     def each_run(self, runs: Sequence[int]) -> Iterator[tuple[Database, Sequence[int]]]:
         """The same database for who says of each run that its process is there."""
@@ -208,6 +217,8 @@ class PostgresDatabase(Database):
 
 class _OfRun(Database):
     """A database for who writes one run. See `PostgresDatabase.of_run`."""
+
+    is_file = False
 
     def __init__(self, database: PostgresDatabase, run: int, *, is_counted: bool = True) -> None:
         self._database = database

@@ -73,7 +73,7 @@ def in_words_of_postgres(sql: str) -> tuple[str, bool]:
     sql = _ROWS.sub(r"CAST(json_agg(json_build_array(\1)) AS text)\2", sql)
     gives = _GIVEN.match(sql)
     if gives is not None:
-        sql = f"INSERT INTO {gives[1]}({gives[2]}, {gives[3]}) VALUES(DEFAULT, {sql[gives.end() :]} RETURNING {gives[2]}"  # noqa: S608  # ours
+        sql = f"INSERT INTO {gives[1]}({gives[2]}, {gives[3]}) VALUES(DEFAULT, {sql[gives.end() :]} RETURNING {gives[2]}"  # ours
     if sql.startswith("INSERT OR IGNORE INTO "):
         sql = sql.replace("INSERT OR IGNORE INTO ", "INSERT INTO ", 1) + " ON CONFLICT DO NOTHING"
     parts = _LITERAL.split(sql.removesuffix(" WHERE 1"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 
 from agent_tt.store.file import schema
 from agent_tt.store.postgres.connecting import connect
-from agent_tt.store.postgres.dialect import bound, in_words_of_postgres, loaded
+from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
 from agent_tt.store.postgres.errors import Translation
 from agent_tt.store.postgres.schema import SCHEMA
 from agent_tt.store.tables.definitions import TABLES
@@ -26,6 +27,8 @@ __all__ = ["Moment", "one_moment", "schema_problems"]
 
 _AT_ONCE: Final = 500
 _FORMAT: Final = "PRAGMA user_version"
+_PAGES: Final = f"""SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) / 8192 AS BIGINT) FROM pg_class c
+  WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND c.relkind = 'r'"""  # noqa: S608  # ours
 
 
 class _Found:
@@ -36,6 +39,12 @@ class _Found:
 
     def __iter__(self) -> Iterator[Row]:
         return self._rows
+
+    def fetchone(self) -> Row | None:
+        return next(self._rows, None)
+
+    def fetchmany(self, count: int) -> list[Row]:
+        return list(islice(self._rows, count))
 
     def fetchall(self) -> list[Row]:
         return list(self._rows)
@@ -52,6 +61,10 @@ class Moment:
         """What `sql` gives."""
         if sql == _FORMAT:
             return _Found(iter([(schema.FORMAT_VERSION,)]))
+        if sql == "PRAGMA page_count":
+            sql = _PAGES
+        elif sql in OF_A_FILE:
+            return _Found(iter(OF_A_FILE[sql]))
         return _Found(self._rows(sql, parameters))
 
     def _rows(self, sql: str, parameters: Sequence[SqlValue]) -> Iterator[Row]:
@@ -95,5 +108,3 @@ def schema_problems(address: Address) -> list[str]:
             if name in columns and column not in columns[name]
         ]
     return problems
-
-

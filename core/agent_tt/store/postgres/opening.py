@@ -33,6 +33,7 @@ _MAKES: Final = (
     f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}",
     "CREATE TABLE IF NOT EXISTS layout(version BIGINT PRIMARY KEY, made_us BIGINT NOT NULL, made_by TEXT NOT NULL)",
 )
+_MAY_WRITE: Final = "SELECT has_table_privilege('runs', 'INSERT')"
 _LAST: Final = "SELECT max(version) FROM layout"
 
 
@@ -94,7 +95,10 @@ def open_address(
                 supported=LAYOUT,
                 hint="Upgrade agent-tt.",
             )
-    return PostgresDatabase(address, read_only=read_only, durability=durability)
+    database = PostgresDatabase(address, read_only=read_only, durability=durability)
+    if not create and not read_only:  # who may only look marks runs in a store of their own, as those of other files
+        database.read_only = not database.query(_MAY_WRITE)[0][0]
+    return database
 
 
 def _layout(connection: Connection) -> int:
@@ -113,7 +117,7 @@ def _make(address: Address) -> None:
             except psycopg.errors.InsufficientPrivilege as error:
                 raise ReadOnlySource(
                     f"{address} does not let this user make tables: {error.diag.message_primary}",
-                    hint=f"Let its owner record first, or GRANT CREATE ON DATABASE … TO this user.",
+                    hint="Let its owner record first, or GRANT CREATE ON DATABASE … TO this user.",
                 ) from None
         found = _layout(connection)
         for version, statements in enumerate(CHANGES[found:], found + 1):

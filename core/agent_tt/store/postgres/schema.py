@@ -70,10 +70,11 @@ CHANGES: Final[tuple[tuple[str, ...], ...]] = (
         *(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE EXTERNAL" for table, column in _COMPRESSED),
         *_HELPERS,
         # How often each run was written: its row is the lock of whoever writes the run.
-        "CREATE TABLE writes(run BIGINT PRIMARY KEY REFERENCES runs(run) ON DELETE CASCADE, n BIGINT NOT NULL)"
-        " WITH (fillfactor = 40)",
+        """CREATE TABLE writes(run BIGINT PRIMARY KEY REFERENCES runs(run) ON DELETE CASCADE, n BIGINT NOT NULL)
+  WITH (fillfactor = 40)""",
         # Whose runs they are, for the roles: it is no part of a row's proof.
         "ALTER TABLE runs ADD COLUMN recorded_by name NOT NULL DEFAULT current_user",
+        "CREATE TABLE stamps(run BIGINT PRIMARY KEY REFERENCES runs(run) ON DELETE CASCADE, stamp BYTEA NOT NULL)",
         "ALTER TABLE calls SET (fillfactor = 80)",
         "ALTER TABLE steps SET (fillfactor = 80)",
     ),

@@ -45,8 +45,8 @@ LOCK: Final = int.from_bytes(b"agent_tt", "big") >> 1
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _LATER: Final = "SET LOCAL synchronous_commit = off"
 """The next durable commit of the server covers this one too."""
-_ALONE: Final = f"SELECT pg_advisory_xact_lock({LOCK})"  # noqa: S608  # a number of ours
-_SHARED: Final = f"SELECT pg_advisory_xact_lock_shared({LOCK})"  # noqa: S608  # a number of ours
+_ALONE: Final = f"SELECT pg_advisory_xact_lock({LOCK})"  # a number of ours
+_SHARED: Final = f"SELECT pg_advisory_xact_lock_shared({LOCK})"  # a number of ours
 _ID: Final = "SELECT 0, pg_current_xact_id()::text"
 _COUNTED: Final = (
     "INSERT INTO writes(run, n) VALUES(%s, 1) ON CONFLICT(run) DO UPDATE SET n = writes.n + 1"
@@ -132,7 +132,9 @@ class PostgresTransaction(Transaction):
     def note_write(self, run: int) -> None:
         """Let who writes a run know that this one has: it is a part of a transaction over the whole store."""
         if self._run is None:
-            self._add("INSERT INTO writes(run, n) VALUES(%s, 1) ON CONFLICT(run) DO UPDATE SET n = writes.n + 1", (run,))
+            self._add(
+                "INSERT INTO writes(run, n) VALUES(%s, 1) ON CONFLICT(run) DO UPDATE SET n = writes.n + 1", (run,)
+            )
 
     # ---------------------------------------------------------------- asking
 
