@@ -106,8 +106,8 @@ def uncovered_libraries() -> tuple[str, ...]:
 
 def _only_ours() -> tuple[str, ...]:
     """Libraries that the store of a run has loaded to be written, and that nobody else uses."""
-    connecting = sys.modules.get("agent_tt.store.postgres.connecting")
-    return () if connecting is None else tuple(connecting.only_ours())
+    driver = sys.modules.get("agent_tt.store.postgres.driver")
+    return () if driver is None else tuple(driver.only_ours())
 
 
 def _loaded() -> Iterator[str]:

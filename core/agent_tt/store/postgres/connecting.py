@@ -8,33 +8,20 @@ that an agent forks; here a list is all there is.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.errors import UsageError
 from agent_tt.store.file.connecting import PATIENCE
-
-_WAS_THERE: Final = "psycopg" in sys.modules
-
-try:
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-    from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
-except ImportError as missing:  # also where psycopg finds no client library of PostgreSQL
-    raise UsageError(
-        "psycopg, which speaks with PostgreSQL, is not installed here", hint="pip install 'agent-tt[postgres]'"
-    ) from missing
-
+from agent_tt.store.postgres.driver import Int8BinaryDumper, NumericBinaryLoader, conninfo_to_dict, psycopg
 from agent_tt.store.postgres.errors import is_lost, our_error
 from agent_tt.store.postgres.schema import SCHEMA
 
 if TYPE_CHECKING:
     from agent_tt.addresses import Address
 
-__all__ = ["Connection", "connect", "forget_connections", "let_go", "only_ours", "reconnect"]
+__all__ = ["Connection", "connect", "forget_connections", "let_go", "reconnect"]
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
@@ -50,29 +37,6 @@ _KEPT: Final = 4
 """So many connections are kept at most, and so many seconds."""
 _KEPT_S: Final = 20.0
 _RETRY_S: Final = 0.1
-
-
-class _Watched(ModuleType):
-    """psycopg, which tells whether anybody but this store, and psycopg itself, has asked it for something.
-
-    A recording says which libraries of an agent no guard sees. This one is loaded because of us.
-    """
-
-    def __getattribute__(self, name: str) -> Any:
-        if not _USED and not name.startswith("__"):
-            asks = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001  who asks
-            if not str(asks).startswith(_OURS):
-                _USED.append(name)
-        return super().__getattribute__(name)
-
-
-_USED: Final[list[str]] = []
-_OURS: Final = ("agent_tt.", "psycopg.", "importlib.")
-
-
-def only_ours() -> tuple[str, ...]:
-    """The libraries that are loaded because of this store alone, by the names that people install them under."""
-    return () if _WAS_THERE or _USED else ("psycopg", "psycopg_binary")
 
 
 class _Sum(NumericBinaryLoader):
@@ -117,7 +81,7 @@ class _Idle:
             connection.close()
 
 
-_IDLE = _Idle()
+_IDLE: Final = _Idle()
 _OF_A_PARENT: Final[list[object]] = []
 """What a process that was forked must not close: it is another one's."""
 
@@ -224,14 +188,9 @@ def _set_up(connection: Connection, *, read_only: bool) -> Connection:
     return connection
 
 
-if not _WAS_THERE:
-    psycopg.__class__ = _Watched
-
-
 def _after_fork_in_child() -> None:
-    global _IDLE
-    _OF_A_PARENT.append(_IDLE)
-    _IDLE = _Idle()
+    _OF_A_PARENT.append(_IDLE.kept)
+    _IDLE.__init__()  # type: ignore[misc]  # another thread of the parent may hold its lock
 
 
 if hasattr(os, "register_at_fork"):

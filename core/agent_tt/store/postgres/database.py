@@ -12,13 +12,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-import psycopg
-
 from agent_tt.errors import ReadOnlySource, StoreUnreadable
 from agent_tt.store.file.connecting import PATIENCE
 from agent_tt.store.file.connection import Database, register
 from agent_tt.store.postgres.connecting import connect, let_go, reconnect
 from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
+from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import Translation, is_lost
 from agent_tt.store.postgres.schema import CHANNEL
 from agent_tt.store.postgres.transaction import PostgresTransaction, ask

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import psycopg
-
 from agent_tt.errors import Damaged, NotAStore, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
 from agent_tt.store.file.sqlite_errors import Conflict
+from agent_tt.store.postgres.driver import psycopg
 
 if TYPE_CHECKING:
     from types import TracebackType

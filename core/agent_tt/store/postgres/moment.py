@@ -6,11 +6,10 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-import psycopg
-
 from agent_tt.store.file import schema
 from agent_tt.store.postgres.connecting import connect
 from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
+from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import Translation
 from agent_tt.store.postgres.schema import SCHEMA
 from agent_tt.store.tables.definitions import TABLES

@@ -5,14 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, Literal
 
-import psycopg
-
 from agent_tt import _version
 from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound
 from agent_tt.store.file import schema
 from agent_tt.store.liveness import now_us
 from agent_tt.store.postgres.connecting import connect, forget_connections
 from agent_tt.store.postgres.database import PostgresDatabase
+from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import Translation
 from agent_tt.store.postgres.schema import CHANGES, LAYOUT, SCHEMA
 from agent_tt.store.postgres.transaction import LOCK

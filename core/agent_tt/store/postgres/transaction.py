@@ -19,11 +19,10 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import psycopg
-
 from agent_tt.history.hashing import row_id
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
+from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import is_lost
 from agent_tt.store.tables.definitions import BLOBS
 
