@@ -88,6 +88,15 @@ class Address(type(Path())):  # type: ignore[misc]  # which class of paths it is
         """Say yes: whether the database is there is known when it is opened."""
         return True
 
+    @property
+    def parent(self) -> Path:
+        """The folder of what lies beside it, in the user's own data."""
+        return beside(self).parent
+
+    def with_name(self, name: str) -> Path:
+        """Something that lies beside it, in the user's own data."""
+        return beside(self).with_name(name)
+
     def absolute(self) -> Address:
         """Give the address itself: it depends on no folder."""
         return self

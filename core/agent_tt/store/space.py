@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agent_tt.store.postgres.moment import Moment
 
-__all__ = ["read_space"]
+__all__ = ["read_space", "store_bytes"]
 
 _HASH: Final = 20
 _AT_ONCE: Final = 5_000
@@ -62,6 +62,23 @@ def read_space(path: Path, report: Callable[[int, int], None]) -> Space:
             return _space(connection, report)
     except SQLITE_ERRORS as error:
         raise our_error(path, error) from error
+
+
+def store_bytes(path: Path) -> int:
+    """How large a store is.
+
+    Args:
+        path: its file, or its address.
+
+    Raises:
+        StoreUnreadable: the server cannot be asked.
+    """
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.moment import one_moment
+
+        with one_moment(path) as moment:
+            return _one(moment, "PRAGMA page_size") * _one(moment, "PRAGMA page_count")
+    return path.stat().st_size
 
 
 def _space(connection: sqlite3.Connection | Moment, report: Callable[[int, int], None]) -> Space:

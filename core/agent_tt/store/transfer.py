@@ -61,6 +61,9 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
                 copier.copy(number)
         copied = copier.copy(numbers[-1])
         copier.sweeps()
+        if root is not None:  # what they name now is of this machine
+            for number in copier.made():
+                target.database.stamp(tx, number)
         return copied
 
 
@@ -130,9 +133,14 @@ class _Copier:
         self._root = root
         self._origin = origin
         self._runs: dict[int, int] = {}
+        self._made: list[int] = []
         self._tracks: dict[int, int] = {}
         self._dictionaries: set[SqlValue] = set()
         self._copied: set[bytes] = set()
+
+    def made(self) -> list[int]:
+        """The row numbers of the copies."""
+        return list(self._made)
 
     def knows(self, number: int) -> bool:
         """Whether a run has been copied, or an equal one been found."""
@@ -204,6 +212,7 @@ class _Copier:
             facts["status"] = "interrupted"
         facts |= {"run": None, "owner": None, "beat_us": None}  # nobody records into the copy
         self._runs[number] = _insert(self._tx, RUNS, facts)
+        self._made.append(self._runs[number])
         return str(facts["id"])
 
     def _rows_of_run(self, name: str, number: int) -> None:

@@ -67,7 +67,7 @@ def resolve_store_path(
 
 
 def writable_store_path(explicit: str | os.PathLike[str] | None = None) -> Path:
-    """The store to write to: that of `resolve_store_path`, unless settings name LangGraph's database, which is only read.
+    """The store to write to: that of `resolve_store_path`, unless settings name LangGraph's own database.
 
     Then it is the one that keeps what is written down about that database.
 
@@ -92,20 +92,21 @@ def _is_only_read(address: Address) -> bool:
     """Whether a database has LangGraph's tables alone. One that cannot be asked now may be recorded into later."""
     if address.is_langgraphs:
         return True
-    known = _ONLY_READ.get(address.identity)
-    if known is None:
-        from agent_tt.store.postgres.opening import tables_of
+    if address.identity in _WRITTEN:
+        return False
+    from agent_tt.store.postgres.opening import tables_of
 
-        try:
-            known = tables_of(address) == "langgraph"
-        except StoreUnreadable:
-            return False
-        _ONLY_READ[address.identity] = known
-    return known
+    try:
+        if tables_of(address) == "langgraph":
+            return True
+    except StoreUnreadable:
+        return False
+    _WRITTEN.add(address.identity)
+    return False
 
 
-_ONLY_READ: Final[dict[str, bool]] = {}
-"""What was found of addresses: whether the database is one that is only read."""
+_WRITTEN: Final[set[str]] = set()
+"""Databases that were found to be no others' than ours."""
 
 
 def _folder(start: Path | None) -> Path:
