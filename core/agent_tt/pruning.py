@@ -14,9 +14,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agent_tt.store.space import store_bytes
 from agent_tt.model.retention import age_of, class_of, kept_always
 from agent_tt.sources import space_in
+from agent_tt.store.space import store_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import Rows, SqlValue
     from agent_tt.store.tables.table import Table
 
-__all__ = ["copy_run", "copy_runs", "restore_file"]
+__all__ = ["copy_run", "copy_runs", "ends_of", "restore_file"]
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _HINT: Final = "Run `agent-tt verify` on the source."
@@ -100,6 +100,12 @@ def copy_runs(
                 copied[str(run_id)] = copier.copy(number)
         copier.sweeps()
     return copied
+
+
+def ends_of(store: StoreReader, run_id: str) -> dict[str, list[Row]]:
+    """Number and chain of the last checkpoint of each state history of a run: equal only where every one before is."""
+    tracks = store.database.query("SELECT name, track FROM tracks WHERE run = ?", (store.lineage.number(run_id),))
+    return {str(name): _end(store.database, track) for name, track in tracks}
 
 
 def restore_file(store: StoreReader, run_id: str, create: Callable[[Path], StoreReader]) -> None:
