@@ -65,6 +65,7 @@ class PostgresDatabase(Database):
         self._is_closed = False
         self._open: PostgresTransaction | None = None
         self._told_at = 0.0
+        self.written: dict[int, int] = {}
         self._follower = _Follower(address)
         self._here: Connection | None = connect(address, read_only=read_only)
         register(self)
@@ -144,7 +145,8 @@ class PostgresDatabase(Database):
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
         with self.translated:
-            is_durable = durable and self._durability == "full"
+            # What a file keeps when its process is killed, a server that crashes may lose: each step waits for the disk.
+            is_durable = (durable or (run is not None and is_counted)) and self._durability == "full"
             tx = PostgresTransaction(self, durable=is_durable, run=run, is_counted=is_counted)
             try:
                 self._settle()
@@ -154,7 +156,7 @@ class PostgresDatabase(Database):
                     self._settle()
                     raise
                 self.reconnect()
-                tx.__enter__()
+                tx.begin_anew()
             self._open = tx
             return tx
 

@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from agent_tt.errors import StoreUnreadable
 from agent_tt.history.hashing import row_id
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
@@ -205,6 +206,25 @@ class PostgresTransaction(Transaction):
         self._begin(self._database.connection)
         return self
 
+    def begin_anew(self) -> None:
+        """Begin on a new connection, after the server was lost.
+
+        Raises:
+            StoreUnreadable: the server has lost what it had said to be committed: it was told not to wait for its disk,
+                or another one has taken its place.
+        """
+        self._begin(self._database.connection)
+        self._check_nothing_lost()
+
+    def _check_nothing_lost(self) -> None:
+        known = self._database.written.get(self._run or 0, 0)
+        if self._run is not None and self._n < known + self._counted:
+            raise StoreUnreadable(
+                f"{self._database.path} has lost what was written into it: it was told not to wait for its disk, or"
+                " another server has taken its place",
+                hint="`agent-tt verify` says what is missing.",
+            )
+
     def _begin(self, connection: Connection) -> None:
         statements: list[Statement] = [(_BEGIN, ())]
         if not self._durable:
@@ -225,6 +245,11 @@ class PostgresTransaction(Transaction):
 
     def _commit(self) -> None:
         statements = [*self._pending, *self._late_in_order(), *self._sealing()]
+        self._commit_all(statements)
+        if self._run is not None:
+            self._database.written[self._run] = self._n
+
+    def _commit_all(self, statements: Sequence[Statement]) -> None:
         try:
             ask(self._database.connection, [*statements, ("COMMIT", ())])
         except psycopg.Error as error:
@@ -254,6 +279,7 @@ class PostgresTransaction(Transaction):
             raise lost
         before = self._n
         self._begin(connection)
+        self._check_nothing_lost()
         if self._n != before:
             with suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
