@@ -75,7 +75,7 @@ def our_error(
     if code in (_NO_RIGHT, _READ_ONLY):
         return ReadOnlySource(
             f"{address} does not let this user do that: {words}",
-            hint="Its owner can grant a role: `agent-tt roles` writes the SQL.",
+            hint="Its owner can grant a role: docs/postgres.md names them.",
         )
     if code in _TOO_SLOW:
         return StoreBusy(f"{address} did not answer in time: {words}", hint="Try again when it does less.")

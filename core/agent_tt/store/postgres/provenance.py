@@ -10,7 +10,7 @@ import hmac
 import json
 from contextlib import closing
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store.file import provenance
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["is_stamped", "stamp", "trust"]
 
-_SIZE = 16
-_PLACE = "SELECT id, agent, meta FROM runs WHERE run = ?"
+_SIZE: Final = 16
+_STAMP: Final = "INSERT INTO stamps(run, stamp) VALUES(?, ?) ON CONFLICT(run) DO UPDATE SET stamp = excluded.stamp"
+_PLACE: Final = "SELECT id, agent, meta FROM runs WHERE run = ?"
 
 
 def stamp(tx: Transaction, run: int) -> None:
@@ -34,8 +35,7 @@ def stamp(tx: Transaction, run: int) -> None:
     key = provenance.own_key(make=True)
     ((run_id, agent, meta),) = tx.query(_PLACE, (run,))
     if key is not None:
-        tx.execute("DELETE FROM stamps WHERE run = ?", (run,))
-        tx.execute("INSERT INTO stamps(run, stamp) VALUES(?, ?)", (run, _made(key, run_id, agent, meta)))
+        tx.execute(_STAMP, (run, _made(key, run_id, agent, meta)))
 
 
 def is_stamped(address: Address, run_id: str) -> bool:

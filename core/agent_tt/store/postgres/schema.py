@@ -55,6 +55,10 @@ _HELPERS: Final = (
   BEGIN RETURN given::json #>> path; EXCEPTION WHEN others THEN RETURN NULL; END $$""",
     """CREATE FUNCTION json_whole(given text, path text[]) RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
   BEGIN RETURN (given::json #>> path)::bigint; EXCEPTION WHEN others THEN RETURN NULL; END $$""",
+    # Who may not list large parts finds one by its number, which is made from its content.
+    """CREATE FUNCTION blob_at(number bigint) RETURNS TABLE(hash bytea, form text, size bigint, data bytea)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = agent_tt, pg_temp
+  BEGIN ATOMIC SELECT b.hash, b.form, b.size, b.data FROM blobs b WHERE b.id = number; END""",
     """CREATE FUNCTION json_texts(given text, name text) RETURNS TABLE(value text) LANGUAGE plpgsql IMMUTABLE AS $$
   BEGIN RETURN QUERY SELECT element FROM json_array_elements_text(given::json -> name) AS e(element);
   EXCEPTION WHEN others THEN RETURN; END $$""",
@@ -74,6 +78,7 @@ CHANGES: Final[tuple[tuple[str, ...], ...]] = (
   WITH (fillfactor = 40)""",
         # Whose runs they are, for the roles: it is no part of a row's proof.
         "ALTER TABLE runs ADD COLUMN recorded_by name NOT NULL DEFAULT current_user",
+        "ALTER TABLE dicts ADD COLUMN recorded_by name NOT NULL DEFAULT current_user",
         "CREATE TABLE stamps(run BIGINT PRIMARY KEY REFERENCES runs(run) ON DELETE CASCADE, stamp BYTEA NOT NULL)",
         "ALTER TABLE calls SET (fillfactor = 80)",
         "ALTER TABLE steps SET (fillfactor = 80)",

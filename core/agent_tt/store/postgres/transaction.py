@@ -25,7 +25,7 @@ from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
 from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import is_lost
-from agent_tt.store.tables.definitions import BLOBS
+from agent_tt.store.tables.definitions import BLOBS, KEYFRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,6 +57,9 @@ _SEAL_MASK: Final = (1 << 62) - 1
 _SEAL: Final = (
     "INSERT INTO seals(name, owner, n, a, b) VALUES(%s, %s, %s, %s, %s) ON CONFLICT(name, owner) DO UPDATE SET"
     f" n = seals.n + excluded.n, a = (seals.a + excluded.a) & {_SEAL_MASK}, b = (seals.b + excluded.b) & {_SEAL_MASK}"
+)
+_REPLACES: Final = " ON CONFLICT(id) DO UPDATE SET " + ", ".join(
+    f"{column} = excluded.{column}" for column in (*KEYFRAMES.columns[1:], "proof")
 )
 _STATUS: Final = "SELECT pg_xact_status(%s::xid8)"
 
@@ -169,7 +172,7 @@ class PostgresTransaction(Transaction):
         while True:
             found = mine.get(number)
             if found is None:
-                rows = self._flush(("SELECT hash FROM blobs WHERE id = %s", (number,))).fetchall()
+                rows = self._flush(("SELECT hash FROM blob_at(%s)", (number,))).fetchall()
                 found = rows[0][0] if rows else None
             if found is None:
                 BLOBS.write(self, (number, digest, *row()))
@@ -178,13 +181,19 @@ class PostgresTransaction(Transaction):
                 return
             number += 1
 
+    def put_keyframe(self, row: Row, /) -> None:
+        """Write a keyframe, in place of one with its key."""
+        KEYFRAMES.write(self, row)
+        sql, given = self._pending.pop()
+        self._pending.append((sql + _REPLACES, given))
+
     def _add(self, sql: str, given: Sequence[Any]) -> None:
         table = _late_table(sql)
         if table is None:
             self._pending.append((sql, given))
             return
         if table == "blobs":  # another run may be writing the same one
-            sql += " ON CONFLICT(id) DO NOTHING"
+            sql += " ON CONFLICT DO NOTHING"
         self._late.append((table, int(given[0]), (sql, given)))
 
     def _late_in_order(self) -> list[Statement]:
