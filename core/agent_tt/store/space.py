@@ -125,5 +125,5 @@ def _hashes(refs: bytes | None) -> list[bytes]:
 
 
 def _one(connection: sqlite3.Connection | Moment, query: str) -> int:
-    (found,) = connection.execute(query).fetchone()
+    ((found,),) = connection.execute(query).fetchall()
     return int(found)

@@ -134,7 +134,8 @@ def check_made_here(path: Path, run: Run) -> None:
         return
     what = what or "its agent"
     raise Untrusted(
-        f"{run.name if isinstance(path, Address) else path} was not made here, and {run.name} would run {what} with {code.interpreter or 'this Python'} in"
+        f"{run.name if isinstance(path, Address) else path} was not made here, and {run.name} would run {what} with"
+        f" {code.interpreter or 'this Python'} in"
         f" {code.root or code.cwd or 'this folder'}",
         hint="look at that code first; then add --trust once",
         run_id=run.id,

@@ -39,7 +39,7 @@ __all__ = ["PostgresDatabase"]
 _LOG = logging.getLogger(__name__)
 
 _TOLD_S: Final = 0.1
-"""Who writes tells those who follow no more often: a server does one such telling at a time, and commits wait for it."""
+"""Who writes tells those who follow no more often: a server does one telling at a time, and commits wait for it."""
 _LOOK_S: Final = 0.4
 """Who follows looks so often by itself whether anything was written, in case nobody told."""
 _BACK_S: Final = 5.0
@@ -145,7 +145,7 @@ class PostgresDatabase(Database):
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
         with self.translated:
-            # What a file keeps when its process is killed, a server that crashes may lose: each step waits for the disk.
+            # What a file keeps when its process is killed, a server that crashes may lose: steps wait for the disk.
             is_durable = (durable or (run is not None and is_counted)) and self._durability == "full"
             tx = PostgresTransaction(self, durable=is_durable, run=run, is_counted=is_counted)
             try:
@@ -230,7 +230,7 @@ class _OfRun(Database):
         self.translated = database.translated
 
     @property
-    def lock(self) -> threading.RLock:  # type: ignore[override]
+    def lock(self) -> threading.RLock:
         """That of the database."""
         return self._database.lock
 

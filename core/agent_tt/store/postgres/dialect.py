@@ -1,7 +1,8 @@
 """Our SQL in PostgreSQL's words. The statements of the store are written for SQLite, and differ in few places.
 
-What differs by a name alone is a function of ours in the database (`schema`). What differs in form is changed here, once
-for each statement: places for parameters, `INSERT OR IGNORE`, `IS ?`, numbers that the database gives, lists as JSON.
+What differs by a name alone is a function of ours in the database (`schema`). What differs in form is changed here,
+once for each statement: places for parameters, `INSERT OR IGNORE`, `IS ?`, numbers that the database gives, lists as
+JSON.
 
 PostgreSQL has no text that holds a zero character. In place of it two others are kept, of which the first is written
 twice over where a text holds it: so every text comes back as it was, and different texts stay different.
@@ -73,7 +74,8 @@ def in_words_of_postgres(sql: str) -> tuple[str, bool]:
     sql = _ROWS.sub(r"CAST(json_agg(json_build_array(\1)) AS text)\2", sql)
     gives = _GIVEN.match(sql)
     if gives is not None:
-        sql = f"INSERT INTO {gives[1]}({gives[2]}, {gives[3]}) VALUES(DEFAULT, {sql[gives.end() :]} RETURNING {gives[2]}"  # ours
+        table, key, columns = gives.groups()
+        sql = f"INSERT INTO {table}({key}, {columns}) VALUES(DEFAULT, {sql[gives.end() :]} RETURNING {key}"
     if sql.startswith("INSERT OR IGNORE INTO "):
         sql = sql.replace("INSERT OR IGNORE INTO ", "INSERT INTO ", 1) + " ON CONFLICT DO NOTHING"
     if sql.startswith("SELECT"):  # who may not list large parts finds one by its number

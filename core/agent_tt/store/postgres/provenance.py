@@ -1,7 +1,7 @@
 """Which runs of a server were recorded by this user on this machine: only what these name is run without asking.
 
-Many record into one server, so a stamp of the whole, as a file has, would say nothing. Each run has one of its own, made
-with the key of `agent_tt.store.file.provenance`, over its id and all that says what would run.
+Many record into one server, so a stamp of the whole, as a file has, would say nothing. Each run has one of its own,
+made with the key of `agent_tt.store.file.provenance`, over its id and all that says what would run.
 """
 
 from __future__ import annotations

@@ -5,14 +5,15 @@
 | role | may |
 |---|---|
 | `agent_tt_viewer` | read everything, and write nothing |
-| `agent_tt_recorder` | begin runs, write its own ones and end them; read its own; delete nothing, and see nothing of others |
+| `agent_tt_recorder` | begin runs, write and end its own, and read those; delete none, and see none of others |
 | `agent_tt_owner` | everything but change the tables: also delete and prune |
 
-A login is made a member (`GRANT agent_tt_recorder TO ci`). Whose a run is says `runs.recorded_by`, which nobody can set.
+A login is made a member (`GRANT agent_tt_recorder TO ci`). Whose a run is says `runs.recorded_by`, which no recorder
+can set to another.
 
-Large parts are kept once for all. A recorder finds one by its number, which is made from its content, and cannot list them:
-who knows the number has the content, or was given it. Of what says which rows a table has (`seals`) it can change what
-stands for all runs together; `verify` shows it.
+Large parts are kept once for all. A recorder finds one by its number, which is made from its content, and cannot list
+them: who knows the number has the content, or was given it. Of what says which rows a table has (`seals`) it can change
+what stands for all runs together; `verify` shows it.
 """
 
 from __future__ import annotations
@@ -85,13 +86,13 @@ def _made() -> list[str]:
     lines += [f"GRANT DELETE ON {table} TO agent_tt_recorder;" for table in _REPLACED]
     lines.append("GRANT SELECT ON layout TO agent_tt_recorder;")
     for table in _ALL:
+        own = _OWN.get(table, "true")
         lines.append(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;")
         lines += [f"DROP POLICY IF EXISTS {name} ON {table};" for name in ("viewer", "recorder", "owner")]
         lines += [
             f"CREATE POLICY viewer ON {table} FOR SELECT TO agent_tt_viewer USING (true);",
             f"CREATE POLICY owner ON {table} TO agent_tt_owner USING (true) WITH CHECK (true);",
-            f"CREATE POLICY recorder ON {table} TO agent_tt_recorder USING ({_OWN.get(table, 'true')})"
-            f" WITH CHECK ({_OWN.get(table, 'true')});",
+            f"CREATE POLICY recorder ON {table} TO agent_tt_recorder USING ({own}) WITH CHECK ({own});",
         ]
     return ["BEGIN;", *lines, "COMMIT;"]
 

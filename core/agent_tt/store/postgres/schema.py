@@ -47,6 +47,8 @@ _COMPRESSED: Final = (("deltas", "ops"), ("keyframes", "state"), ("blobs", "data
 _HELPERS: Final = (
     """CREATE FUNCTION instr(whole text, part text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN strpos(whole, part) > 0""",
+    """CREATE FUNCTION typeof(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN CASE WHEN given IS NULL THEN 'null' ELSE 'text' END""",
     """CREATE FUNCTION hex(bytes bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN upper(encode(bytes, 'hex'))""",
     """CREATE FUNCTION json_valid(given text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

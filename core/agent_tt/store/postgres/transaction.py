@@ -4,8 +4,9 @@
 Whoever does anything else, as beginning a run or deleting some, has that lock alone. So recorders on many machines wait
 for one another only where they write the same run.
 
-**Round trips.** What is written is gathered, and sent together with what is asked next, or with the commit. What several
-runs may write (large parts, paths, seals) is sent last and in one order for all, so that no two wait for each other.
+**Round trips.** What is written is gathered, and sent together with what is asked next, or with the commit. What
+several runs may write (large parts, paths, seals) is sent last and in one order for all, so that no two wait for each
+other.
 
 **A lost server.** A commit whose answer was lost may have been made: the server is asked, as soon as it is there again,
 by the transaction's id. One that was not made is made once more, where nobody has written the run in between.

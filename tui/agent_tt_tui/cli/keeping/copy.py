@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def command(options: Options, words: tuple[str, ...], *, every: bool) -> int:
     """Copy runs from the store FROM into the store TO: files, or addresses of databases on a server.
 
-    What a run was forked from goes along, and notes, names, tags, pins and sweeps do. What TO has already stays as it is
-    there. Each copy is compared with its original and checked; exit code 1 where one is not as it should be.
+    What a run was forked from goes along, and notes, names, tags, pins and sweeps do. What TO has already stays as it
+    is there. Each copy is compared with its original and checked; exit code 1 where one is not as it should be.
 
     A run that was recorded by somebody else, or on another machine, arrives without the program that it names.
 
