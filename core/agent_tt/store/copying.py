@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.addresses import Address, identity_of
 from agent_tt.errors import IsRunning, UsageError
 from agent_tt.model import Problem
-from agent_tt.store.file.provenance import is_made_here
+from agent_tt.store.file.provenance import is_made_here, stamp_run
 from agent_tt.store.store import open_store
 from agent_tt.store.transfer import copy_runs, ends_of
 
@@ -133,7 +133,7 @@ def _copy(source: SqliteStore, target: SqliteStore, run_ids: Sequence[str], done
     elif copies and not target.database.is_file:
         with target.database.transaction() as tx:
             for copy in copies.values():
-                target.database.stamp(tx, target.lineage.number(copy))
+                stamp_run(target.database, tx, target.lineage.number(copy))
     for run_id, copy in copies.items():
         done.problems += target.verify(copy)
         if ends_of(source, run_id) != ends_of(target, copy):

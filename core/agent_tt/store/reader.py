@@ -388,18 +388,18 @@ class StoreReader(RunSource):
 
     def statistics(self, chosen: Chosen) -> Statistics:
         """Count what there is of the chosen runs; rows are counted as they stand."""
-        if not self.database.is_file:
-            return super().statistics(chosen)
         from agent_tt.store import statistics
 
+        if not self.database.is_file:
+            return statistics.with_sampled(self.database.path, super().statistics(chosen), chosen)
         return statistics.count_everything(self.database.path, chosen)
 
     def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
         """Count the chosen runs by what they have in common."""
-        if not self.database.is_file:
-            return super().run_groups(chosen, by)
         from agent_tt.store import statistics
 
+        if not self.database.is_file:
+            return statistics.groups_with_sampled(self.database.path, super().run_groups(chosen, by), chosen, by)
         return statistics.count_runs(self.database.path, chosen, by)
 
     def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:

@@ -15,6 +15,7 @@ from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
+from agent_tt.store.file.provenance import stamp_run
 from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.rows import columns, ids, outputs, questions, sweeps
@@ -188,7 +189,7 @@ class SqliteStore(StoreKeeper):
             said = {"agent": _text(new.code.entry), "agent_version": _text(new.code.version)}
             RUNS.update(tx, (run,), changes | {name: text for name, text in said.items() if text is not None})
             keeping.add_tags(tx, run, new.tags)
-            self.database.stamp(tx, run)
+            stamp_run(self.database, tx, run)
         parent, fork_step = self.lineage.origin(run)
         writer = self._writer(run, run_id, new, first_step=1 if parent is None else fork_step + 1)
         writer.resume()
@@ -300,7 +301,7 @@ class SqliteStore(StoreKeeper):
             except sqlite3.IntegrityError:
                 continue
             keeping.add_tags(tx, run, new.tags)
-            self.database.stamp(tx, run)
+            stamp_run(self.database, tx, run)
             return run, run_id
         raise StoreUnreadable(f"{self.path} has no free run id", hint="Run `agent-tt verify` on the store.")
 

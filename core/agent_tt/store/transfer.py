@@ -15,6 +15,7 @@ from agent_tt.history.hashing import blob_names
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model.facts.program import as_foreign
 from agent_tt.model.facts.stored import CodeFacts, RunMeta
+from agent_tt.store.file.provenance import stamp_run
 from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.deliveries import keys_of
 from agent_tt.store.tables.definitions import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
@@ -63,7 +64,7 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
         copier.sweeps()
         if root is not None:  # what they name now is of this machine
             for number in copier.made():
-                target.database.stamp(tx, number)
+                stamp_run(target.database, tx, number)
         return copied
 
 

@@ -316,9 +316,6 @@ class Database(HistoryRows):
         """The database for who writes a little of each of some runs: how many of them at once."""
         yield self, runs
 
-    def stamp(self, tx: Transaction, run: int) -> None:
-        """Say in a transaction that a run is recorded by this user here. A file says it of itself as a whole."""
-
     def of_store(self) -> Database:
         """The database for who writes more than one run; where one is given out for a run, that of all of them."""
         return self

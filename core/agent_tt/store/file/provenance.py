@@ -4,12 +4,16 @@ A file that somebody sends may name any program as the interpreter of its runs. 
 made, with a keyed digest that no one elsewhere can make: the key is this machine's id (machine-id(5), which is not to
 be told to others), else a random one in the user's own data folder. A user who has looked at a foreign store can stamp
 it too: `trust_store`.
+
+Many record into one server, so a stamp of the whole would say nothing there. Each run has one of its own, over its id
+and all that says what would run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import shlex
@@ -19,16 +23,20 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.addresses import Address
 from agent_tt.errors import ReadOnlySource, Untrusted
+from agent_tt.model.facts import RunFacts
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.heads import MAGIC, read_head
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.rows import columns
 from agent_tt.store.tables.definitions import META
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
+    from agent_tt.store.file.connection import Database
 
-__all__ = ["META_KEY", "check_made_here", "forget_maker", "is_made_here", "new_stamp", "own_key", "trust_store"]
+__all__ = ["META_KEY", "check_made_here", "forget_maker", "is_made_here", "new_stamp", "stamp_run", "trust_store"]
 
 META_KEY: Final = "made_at"
 """The row of `meta` that holds the stamp: `nonce:digest`, both hex."""
@@ -36,11 +44,12 @@ META_KEY: Final = "made_at"
 _MACHINE_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _KEY_FILE: Final = "key"
 _SIZE: Final = 16
+_STAMP_RUN: Final = "INSERT INTO stamps(run, stamp) VALUES(?, ?) ON CONFLICT(run) DO UPDATE SET stamp = excluded.stamp"
 
 
 def new_stamp() -> str | None:
     """A stamp for a store that is made now; None where this machine has no id and the user's folder takes no key."""
-    key = own_key(make=True)
+    key = _key(make=True)
     return None if key is None else _stamp(key, secrets.token_hex(_SIZE))
 
 
@@ -50,13 +59,11 @@ def is_made_here(path: Path, run_id: str = "") -> bool:
     Raises:
         StoreUnreadable: it cannot be read.
     """
-    key = own_key(make=False)
+    key = _key(make=False)
     if key is None:
         return False
     if isinstance(path, Address):
-        from agent_tt.store.postgres.provenance import is_stamped
-
-        return is_stamped(path, run_id)
+        return _is_stamped(path, run_id)
     if not _is_sqlite(path):
         return False
     try:
@@ -79,9 +86,7 @@ def trust_store(path: Path, run_id: str = "") -> None:
         StoreUnreadable: it cannot be read.
     """
     if isinstance(path, Address):
-        from agent_tt.store.postgres.provenance import trust
-
-        return trust(path, run_id)
+        return _trust_run(path, run_id)
     stamp = new_stamp()
     if stamp is None:
         raise Untrusted(
@@ -142,6 +147,43 @@ def check_made_here(path: Path, run: Run) -> None:
     )
 
 
+def stamp_run(database: Database, tx: Transaction, run: int) -> None:
+    """Stamp a run that this user records here, as it is in a transaction. A file has a stamp as a whole."""
+    key = None if database.is_file else _key(make=True)
+    if key is not None:
+        ((run_id, agent, meta),) = tx.query("SELECT id, agent, meta FROM runs WHERE run = ?", (run,))
+        tx.execute(_STAMP_RUN, (run, _run_stamp(key, run_id, agent, meta)))
+
+
+def _is_stamped(address: Address, run_id: str) -> bool:
+    from agent_tt.store.postgres.database import PostgresDatabase
+
+    key = _key(make=False)
+    if key is None:
+        return False
+    with closing(PostgresDatabase(address, read_only=True)) as database:
+        found = database.query(
+            "SELECT r.id, r.agent, r.meta, s.stamp FROM runs r JOIN stamps s ON s.run = r.run WHERE r.id = ?", (run_id,)
+        )
+    return any(hmac.compare_digest(bytes(stamp), _run_stamp(key, *facts)) for *facts, stamp in found)
+
+
+def _trust_run(address: Address, run_id: str) -> None:
+    from agent_tt.store.postgres.database import PostgresDatabase
+
+    with closing(PostgresDatabase(address)) as database, database.transaction() as tx:
+        for (run,) in tx.query("SELECT run FROM runs WHERE id = ?", (run_id,)):
+            stamp_run(database, tx, run)
+
+
+def _run_stamp(key: bytes, run_id: object, agent: object, meta: object) -> bytes:
+    """Over the id of a run, and all that says what would run."""
+    facts = columns.mapping_from_text(meta)
+    script = RunMeta.metadata.of(facts).raw.get(RunFacts.script.key)
+    text = json.dumps([run_id, agent, facts.get(RunMeta.code.key), script]).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, key=key, digest_size=_SIZE, person=b"agent-tt run").digest()
+
+
 def _is_sqlite(path: Path) -> bool:
     """Whether a file is a database, and not a bundle of runs; one that cannot be read is told where it is opened."""
     try:
@@ -156,7 +198,7 @@ def _stamp(key: bytes, nonce: str) -> str:
     return f"{nonce}:{digest.hexdigest()}"
 
 
-def own_key(*, make: bool) -> bytes | None:
+def _key(*, make: bool) -> bytes | None:
     """The secret of this machine, or of this user, hashed; None where there is none."""
     for place in _MACHINE_IDS:
         with suppress(OSError):

@@ -7,7 +7,8 @@ the same: who reads and writes rows knows a `Database` and a `Transaction`, and 
 |---|---|
 | `dialect` | our SQL in the words of PostgreSQL; texts that it has no form for |
 | `schema`, `roles` | the tables, their changes from version to version; who may do what |
-| `connecting`, `errors` | connections, and what their errors mean |
+| `driver`, `connecting`, `errors` | the client of PostgreSQL; connections, and what their errors mean |
 | `database`, `transaction` | asking; writing, one writer at a time for each run, durably |
+| `moment` | asking one moment, whoever writes meanwhile |
 | `opening` | which tables a database has; making ours |
 """

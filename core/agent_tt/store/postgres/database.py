@@ -191,12 +191,6 @@ class PostgresDatabase(Database):
         """The same database for who writes one run: others write other runs meanwhile."""
         return _OfRun(self, run)
 
-    def stamp(self, tx: Transaction, run: int) -> None:
-        """Say in a transaction that a run is recorded by this user here."""
-        from agent_tt.store.postgres.provenance import stamp
-
-        stamp(tx, run)
-
     def each_run(self, runs: Sequence[int]) -> Iterator[tuple[Database, Sequence[int]]]:
         """The same database for who says of each run that its process is there."""
         for run in runs:
@@ -230,7 +224,7 @@ class _OfRun(Database):
         self.translated = database.translated
 
     @property
-    def lock(self) -> threading.RLock:
+    def lock(self) -> threading.RLock:  # type: ignore[override]  # only the database changes it
         """That of the database."""
         return self._database.lock
 
@@ -240,7 +234,7 @@ class _OfRun(Database):
         return self._database.whole
 
     @property
-    def is_broken(self) -> bool:  # type: ignore[override]
+    def is_broken(self) -> bool:
         """That of the database."""
         return self._database.is_broken
 

@@ -48,6 +48,7 @@ _DISTINCT: Final = re.compile(r" IS (NOT )?\?")
 _WORDS: Final = (
     ("ifnull(", "coalesce("),
     (" NOT INDEXED", ""),
+    (" main.", " "),
     (" AS INTEGER)", " AS BIGINT)"),
     ("NOT r.hidden", "r.hidden = 0"),
     ("NOT hidden", "hidden = 0"),

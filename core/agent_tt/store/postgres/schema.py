@@ -49,6 +49,8 @@ _HELPERS: Final = (
   RETURN strpos(whole, part) > 0""",
     """CREATE FUNCTION typeof(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN CASE WHEN given IS NULL THEN 'null' ELSE 'text' END""",
+    """CREATE FUNCTION date(seconds bigint, since text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN to_char(to_timestamp(seconds) AT TIME ZONE 'UTC', 'YYYY-MM-DD')""",
     """CREATE FUNCTION hex(bytes bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN upper(encode(bytes, 'hex'))""",
     """CREATE FUNCTION json_valid(given text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

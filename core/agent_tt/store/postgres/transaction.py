@@ -18,7 +18,7 @@ import logging
 import re
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.history.hashing import row_id
@@ -30,10 +30,10 @@ from agent_tt.store.tables.definitions import BLOBS, KEYFRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from agent_tt.history.rows import Row
     from agent_tt.store.postgres.connecting import Connection
-    from agent_tt.store.postgres.database import PostgresDatabase
     from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["LOCK", "PostgresTransaction", "ask"]
@@ -98,6 +98,30 @@ def ask(connection: Connection, statements: Sequence[Statement]) -> list[psycopg
     return cursors
 
 
+class Holder(Protocol):
+    """The open database that a transaction is on, as far as it needs it.
+
+    Attributes:
+        written: how often each run was written, as far as this process has done it.
+    """
+
+    written: dict[int, int]
+
+    @property
+    def path(self) -> Path:
+        """Its address."""
+
+    @property
+    def connection(self) -> Connection:
+        """The connection."""
+
+    def reconnect(self) -> Connection:
+        """A new connection, after the server was lost."""
+
+    def is_over(self, tx: PostgresTransaction) -> None:
+        """A transaction has ended, one way or the other."""
+
+
 class PostgresTransaction(Transaction):
     """An open write transaction; leaving it commits.
 
@@ -110,9 +134,7 @@ class PostgresTransaction(Transaction):
 
     __slots__ = ("_counted", "_database", "_durable", "_late", "_n", "_pending", "_run", "_sent", "_xid")
 
-    def __init__(
-        self, database: PostgresDatabase, *, durable: bool, run: int | None = None, is_counted: bool = True
-    ) -> None:
+    def __init__(self, database: Holder, *, durable: bool, run: int | None = None, is_counted: bool = True) -> None:
         self._database = database
         self._durable = durable
         self._run = run

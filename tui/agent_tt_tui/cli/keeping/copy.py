@@ -11,6 +11,7 @@ from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
     from agent_tt.store.copying import Copied
 
 
@@ -57,16 +58,16 @@ def _say(options: Options, done: Copied) -> None:
     if done.left:
         terminal.line(f"left out, as they still run: {terminal.safe(', '.join(done.left))}")
     if done.foreign:
-        terminal.line(f"{counted(len(done.foreign), 'copy', 'copies')} without their programs: recorded elsewhere")
+        terminal.line(f"{counted(len(done.foreign), 'run')} without a program: recorded by somebody else, or elsewhere")
     for problem in done.problems:
-        terminal.line(terminal.paint(f"{problem.run} {terminal.safe(problem.what)}", "error"))
+        terminal.line(terminal.paint(f"{problem.run} {terminal.safe(problem.what)}", "failed"))
 
 
-def _shape(done: Copied) -> dict[str, object]:
+def _shape(done: Copied) -> dict[str, Wire]:
     return {
         "copied": [{"run": run, "copy": copy} for run, copy in done.copies.items()],
-        "there": done.there,
-        "left": done.left,
-        "foreign": done.foreign,
+        "there": [*done.there],
+        "left": [*done.left],
+        "foreign": [*done.foreign],
         "problems": [{"run": each.run, "step": each.step, "what": each.what} for each in done.problems],
     }
