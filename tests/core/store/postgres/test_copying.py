@@ -141,7 +141,7 @@ _COUNT = itertools.count()
 
 
 @given(recordings())
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_is_recorded_on_a_server_is_read_and_copied_as_from_a_file(
     postgres_server: str, made: list[tuple[str, list[dict[str, Any]], int | None, list[str]]]
 ) -> None:

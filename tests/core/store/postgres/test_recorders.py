@@ -176,7 +176,7 @@ def test_a_run_on_another_machine_is_there_as_long_as_it_says_so(store: SqliteSt
 
 
 def test_an_agent_goes_on_where_its_server_is_away_and_the_server_takes_its_run_in_later(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with own_server() as server:
         url = f"{server.address}/postgres"
@@ -201,9 +201,8 @@ def test_an_agent_goes_on_where_its_server_is_away_and_the_server_takes_its_run_
             assert (run.status, run.steps, source.state(run.id, 2)) == ("succeeded", 2, {"n": 2})
             assert source.verify() == []
         assert not find(Address.of(url))
-        said = capfd.readouterr().err
-        assert "cannot be recorded into its store" in said
-        assert SECRET not in said
+        assert "cannot be recorded into its store" in caplog.text
+        assert SECRET not in caplog.text
 
 
 def test_a_process_that_an_agent_forks_has_a_connection_of_its_own(store: SqliteStore) -> None:

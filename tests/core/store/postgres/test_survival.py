@@ -24,8 +24,8 @@ from agent_tt.store.spill.taking_in import take_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PROCESSES, _STEPS = map(int, os.environ.get("AGENT_TT_SURVIVAL", "4x60").split("x"))
-_KILLS: Final = 3 if _PROCESSES < 10 else 10
+_PROCESSES, _STEPS = map(int, os.environ.get("AGENT_TT_SURVIVAL", "4x40").split("x"))
+_KILLS: Final = 2 if _PROCESSES < 10 else 10
 
 AGENT: Final = """
 import os, sys, time
