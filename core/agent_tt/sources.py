@@ -110,8 +110,14 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     if isinstance(path, Address) and not path.is_langgraphs:
         from agent_tt.store.postgres.opening import tables_of
 
-        if tables_of(path) != "langgraph":
+        tables = tables_of(path)
+        if tables == "ours":
             return _open_store(path, read_only=read_only)
+        if tables == "none":
+            raise NotAStore(
+                f"nothing was recorded into {path}, and it has no tables of PostgresSaver",
+                hint="Record a run into it first, or name another database.",
+            )
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
         return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))

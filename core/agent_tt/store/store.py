@@ -109,7 +109,7 @@ class SqliteStore(StoreKeeper):
             run_id: its id, where it was drawn before; no run of the store may have it.
             beats: whether this process records it, and says again and again that it is there.
         """
-        with self.database.transaction() as tx:
+        with self.database.adding() as tx:
             run, run_id = self._insert_run(tx, new, ingest_filter.admit_text(new.name), run_id=run_id)
             writer = self._writer(run, run_id, new, first_step=1)
             writer.start_track(tx, None if state is NO_STATE else state)

@@ -55,7 +55,7 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
     """
     rows, lineage = source.database, source.lineage
     numbers = [stretch.run for stretch in lineage.stretches(lineage.number(run_id))]
-    with target.database.transaction() as tx:
+    with target.database.adding() as tx:
         copier = _Copier(rows, source.log.blobs, tx, root)
         for number in numbers[:-1]:
             if not copier.reuse(number):
@@ -93,7 +93,7 @@ def copy_runs(
         As `copy_run`.
     """
     rows, lineage, copied = source.database, source.lineage, dict[str, str]()
-    with target.database.transaction() as tx:
+    with target.database.adding() as tx:
         copier = _Copier(rows, source.log.blobs, tx, root, origin)
         for number in (each.run for run_id in run_ids for each in lineage.stretches(lineage.number(run_id))):
             if not copier.knows(number) and not copier.reuse(number):

@@ -81,7 +81,7 @@ def test_an_error_of_the_server_has_an_exit_code_and_a_hint(ask: Command, postgr
     server = postgres.url.rpartition("/")[0]
     assert ask("runs", "--store", f"{server}/nobody_made_this").code == 3
     done = ask("runs", "--store", postgres.url, "--json")
-    assert (done.code, done.error["kind"]) == (3, "store_not_found"), "nothing was recorded into it"
+    assert (done.code, done.error["kind"]) == (4, "not_a_store")
     done = ask("runs", "--store", f"postgresql://user:{SECRET}@%2Fnowhere/x", "--json")
     assert (done.code, "cannot be reached" in done.error["message"]) == (4, True)
     assert ask("runs", "--store", f"{postgres.url}?nonsense={SECRET}").code == 2
@@ -101,4 +101,4 @@ def test_the_list_of_a_configured_database_is_opened_and_no_empty_one(
 ) -> None:
     monkeypatch.setenv("AGENT_TT_STORE", postgres.url)
     done = ask()
-    assert (done.code, "nothing is recorded here yet" in done.err) == (3, True)
+    assert (done.code, "no tables of PostgresSaver" in done.err) == (4, True)

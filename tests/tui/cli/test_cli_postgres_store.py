@@ -87,7 +87,7 @@ def test_a_sample_is_recorded_replayed_forked_compared_and_kept_as_a_test_on_a_s
 
 def test_every_command_that_keeps_order_works_on_a_server(ask: Command, postgres: TestDatabase) -> None:
     done = ask("runs")
-    assert (done.code, "nothing is recorded here yet" in done.err) == (3, True)
+    assert (done.code, "nothing was recorded into" in done.err) == (4, True)
     assert postgres.query("SELECT 1 FROM pg_namespace WHERE nspname = 'agent_tt'") == [], "looking makes nothing"
     Path("agent.py").write_text(AGENT)
     assert ask("record", "--", sys.executable, "agent.py").code == 0

@@ -316,6 +316,10 @@ class Database(HistoryRows):
         """The database for who writes a little of each of some runs: how many of them at once."""
         yield self, runs
 
+    def adding(self) -> AbstractContextManager[Transaction]:
+        """A write transaction that adds runs and changes nothing that is there: on a server others write meanwhile."""
+        return self.transaction()
+
     def of_store(self) -> Database:
         """The database for who writes more than one run; where one is given out for a run, that of all of them."""
         return self

@@ -7,6 +7,7 @@ that an agent forks; here a list is all there is.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -94,7 +95,7 @@ def connect(address: Address, *, read_only: bool = False) -> Connection:
         StoreNotFound: the server has no such database.
         StoreUnreadable: the server cannot be reached, or does not let this user in.
     """
-    connection = None if read_only else _kept(address)
+    connection = _kept(address)
     return _set_up(connection, read_only=read_only) if connection is not None else _new(address, read_only=read_only)
 
 
@@ -132,10 +133,10 @@ def _is_sound(connection: Connection) -> bool:
     return True
 
 
-def let_go(address: Address, connection: Connection, *, read_only: bool) -> None:
+def let_go(address: Address, connection: Connection) -> None:
     """Keep a connection for who asks next, or close it."""
     is_idle = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-    if is_idle and not read_only:
+    if is_idle:
         _IDLE.put(address.url, connection)
     else:
         connection.close()
@@ -193,5 +194,6 @@ def _after_fork_in_child() -> None:
     _IDLE.__init__()  # type: ignore[misc]  # another thread of the parent may hold its lock
 
 
+atexit.register(forget_connections)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -100,7 +100,7 @@ class PostgresDatabase(Database):
             self._is_closed = True
             self._follower.close()
             if self._here is not None:
-                let_go(self.path, self._here, read_only=self.read_only)
+                let_go(self.path, self._here)
                 self._here = None
 
     def __del__(self) -> None:
@@ -140,14 +140,20 @@ class PostgresDatabase(Database):
 
     # ---------------------------------------------------------------- writing
 
-    def begin(self, *, durable: bool, run: int | None = None, is_counted: bool = True) -> Transaction:
+    def adding(self) -> AbstractContextManager[Transaction]:
+        """A write transaction that adds runs and changes nothing that is there: others write meanwhile."""
+        return _Adding(self).transaction()
+
+    def begin(
+        self, *, durable: bool, run: int | None = None, is_counted: bool = True, is_alone: bool = True
+    ) -> Transaction:
         """Begin a transaction; only its block calls this, with the lock held."""
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
         with self.translated:
             # What a file keeps when its process is killed, a server that crashes may lose: steps wait for the disk.
             is_durable = (durable or (run is not None and is_counted)) and self._durability == "full"
-            tx = PostgresTransaction(self, durable=is_durable, run=run, is_counted=is_counted)
+            tx = PostgresTransaction(self, durable=is_durable, run=run, is_counted=is_counted, is_alone=is_alone)
             try:
                 self._settle()
                 tx.__enter__()
@@ -161,19 +167,21 @@ class PostgresDatabase(Database):
             return tx
 
     def _settle(self) -> None:
-        """End a transaction that somebody's interrupt, or an error, has left open."""
-        connection = self.connection
-        if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-            with contextlib.suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
+        """End a transaction that an interrupt or an error has left open; let go of a connection that hangs."""
+        connection, idle = self._here, psycopg.pq.TransactionStatus.IDLE
+        if connection is None or connection.info.transaction_status == idle:
+            return
+        with contextlib.suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+        if connection.info.transaction_status != idle:
+            connection.close()
+            self._here = None
 
     def is_over(self, tx: PostgresTransaction) -> None:
         """A transaction has ended, one way or the other."""
         if self._open is tx:
             self._open = None
-        if self._here is not None and self._here.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-            with contextlib.suppress(psycopg.Error):
-                self._here.execute("ROLLBACK")
+        self._settle()
 
     def committed(self) -> None:
         """Tell those who follow that something was written, unless they were told just now."""
@@ -267,6 +275,21 @@ class _OfRun(Database):
 
     def checkpoint(self, mode: Literal["FULL", "TRUNCATE"]) -> None:
         """Do nothing: a server moves its log by itself."""
+
+
+class _Adding(_OfRun):
+    """A database for who adds runs. See `PostgresDatabase.adding`."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        super().__init__(database, 0)
+
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
+        """A write transaction that others do not wait for."""
+        return Database.transaction(self, durable=durable)
+
+    def begin(self, *, durable: bool) -> Transaction:
+        """Begin what `transaction` promises."""
+        return self._database.begin(durable=durable, is_alone=False)
 
 
 class _Follower:

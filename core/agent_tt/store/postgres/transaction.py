@@ -1,8 +1,8 @@
 """A write transaction on a server: all of it or nothing, durable when it ends, one writer at a time for each run.
 
 **Locks.** Whoever writes one run holds its row of `writes`, and shares the lock of the whole store with others who do.
-Whoever does anything else, as beginning a run or deleting some, has that lock alone. So recorders on many machines wait
-for one another only where they write the same run.
+Whoever only adds runs shares it, too. Whoever does anything else, as renaming a run or deleting some, has that lock
+alone. So recorders on many machines wait for one another only where they write the same run.
 
 **Round trips.** What is written is gathered, and sent together with what is asked next, or with the commit. What
 several runs may write (large parts, paths, seals) is sent last and in one order for all, so that no two wait for each
@@ -128,17 +128,27 @@ class PostgresTransaction(Transaction):
     Args:
         database: what it is on.
         durable: whether the commit must survive a crash of the server by itself.
-        run: the run that is written, None where the whole store is locked.
+        run: the run that is written, None where more than one is.
+        is_alone: whether nobody else writes anything meanwhile, where no run is named; else only runs are added.
         is_counted: whether it counts as a write of the run, of which others who write it should know.
     """
 
-    __slots__ = ("_counted", "_database", "_durable", "_late", "_n", "_pending", "_run", "_sent", "_xid")
+    __slots__ = ("_alone", "_counted", "_database", "_durable", "_late", "_n", "_pending", "_run", "_sent", "_xid")
 
-    def __init__(self, database: Holder, *, durable: bool, run: int | None = None, is_counted: bool = True) -> None:
+    def __init__(
+        self,
+        database: Holder,
+        *,
+        durable: bool,
+        run: int | None = None,
+        is_counted: bool = True,
+        is_alone: bool = True,
+    ) -> None:
         self._database = database
         self._durable = durable
         self._run = run
         self._counted = is_counted
+        self._alone = is_alone
         self._seals = {}
         self._pending: list[Statement] = []
         self._late: list[tuple[str, int, Statement]] = []
@@ -262,7 +272,7 @@ class PostgresTransaction(Transaction):
         if not self._durable:
             statements.append((_LATER, ()))
         if self._run is None:
-            statements += [(_ALONE, ()), (_ID, ())]
+            statements += [(_ALONE if self._alone else _SHARED, ()), (_ID, ())]
         else:
             statements += [(_SHARED, ()), (_COUNTED if self._counted else _HELD, (self._run,))]
         row = ask(connection, statements)[-1].fetchone()
