@@ -114,13 +114,26 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
         if tables == "ours":
             return _open_store(path, read_only=read_only)
         if tables == "none":
-            raise NotAStore(
-                f"nothing was recorded into {path}, and it has no tables of PostgresSaver",
-                hint="Record a run into it first, or name another database.",
-            )
+            return _nobodys(path)
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
         return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))
+    return _of_others(path, head)
+
+
+def _nobodys(address: Address) -> RunSource:
+    """What a detector makes of a database that we have recorded nothing into."""
+    try:
+        return _of_others(address, b"")
+    except NotAStore as error:
+        raise NotAStore(
+            f"nothing was recorded into {address}: {error.message}",
+            hint="Record a run into it first, or name another database.",
+        ) from error
+
+
+def _of_others(path: Path, head: bytes) -> RunSource:
+    """The source of a file or a database of another system."""
     for name, detector in SOURCES.all():
         source = _detected(name, detector, path, head)
         if source is not None:
