@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test quick bench peers frameworks node flips schema mutants pictures samples
+.PHONY: check lint types layers test quick bench peers frameworks node flips schema survival mutants pictures samples
 
 check: lint types layers test
 
@@ -35,6 +35,7 @@ bench:
 	python -m tests.benchmarks.bench_replay
 	python tests/benchmarks/bench_langgraph.py
 	python tests/benchmarks/bench_hostile.py
+	python -m tests.benchmarks.bench_postgres
 
 # The same small agent forked by agent-tt and by other tools, which are installed for it: some minutes.
 peers:
@@ -55,6 +56,11 @@ flips:
 # 10,000 requests to `agent-tt serve`, made up by its own description: some minutes.
 schema:
 	AGENT_TT_SCHEMA_EXAMPLES=135 python -m pytest -q -rP tests/core/serving/rest/test_rest_schema.py
+
+# 16 processes record 1,000 durable steps each into PostgreSQL, with two crashes and restarts of the server and ten kills: some
+# minutes. The suite does it with four processes.
+survival:
+	AGENT_TT_SURVIVAL=16x1000 nice python -m pytest -q tests/core/store/postgres/test_survival.py
 
 # Small changes to the code that no test notices: a random sample of each package, or all with SAMPLE=all. Wants the
 # extra `mutants`. The sample takes half an hour or more, all of them most of a day.

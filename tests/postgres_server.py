@@ -49,6 +49,63 @@ def _user() -> str | None:
     return next(name for name in ("postgres", "nobody") if name in names)
 
 
+class Server:
+    """A server of ours, which can be stopped, as by a crash, and started again.
+
+    Attributes:
+        address: the address of its databases, without the name at the end.
+    """
+
+    def __init__(self, programs: Path, folder: Path, *options: str) -> None:
+        user = _user()
+        if user is not None:
+            shutil.chown(folder, user)
+        self._options: dict[str, Any] = {
+            "user": user,
+            "cwd": folder,
+            "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"},
+        }
+        self._folder = folder
+        initdb = [programs / "initdb", "-D", folder / "data", "-U", "tester", "-A", "trust", "-E", "UTF8", "-N"]
+        subprocess.run(initdb, check=True, capture_output=True, **self._options)
+        rules = folder / "data" / "pg_hba.conf"
+        rules.write_text(f"local all {ASKED} scram-sha-256\n{rules.read_text()}")
+        self._command = [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "", *options]
+        self.address = f"postgresql://tester:{SECRET}@%2F{str(folder)[1:].replace('/', '%2F')}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, **self._options)
+        _await(f"{self.address}/postgres", self._process, self._folder / "log")
+
+    def stop(self, *, crash: bool = False) -> None:
+        """Stop it: in order, or as a crash does, so that it has to find out what was committed when it starts."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT if crash else signal.SIGINT)
+            self._process.wait()
+            self._process = None
+
+
+@contextmanager
+def own_server(*options: str) -> Iterator[Server]:
+    """A server that a test may stop."""
+    programs = _programs()
+    if programs is None:
+        pytest.skip("there is no PostgreSQL server here, and AGENT_TT_TEST_POSTGRES names none")
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # paths of sockets are short
+    try:
+        server = Server(programs, folder, *options)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def running() -> Iterator[str]:
     """A server; the address of its first database, without the database's name at the end."""
@@ -56,42 +113,8 @@ def running() -> Iterator[str]:
     if named:
         yield named.rpartition("/")[0]
         return
-    programs = _programs()
-    if programs is None:
-        pytest.skip("there is no PostgreSQL server here, and AGENT_TT_TEST_POSTGRES names none")
-    user = _user()
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # paths of sockets are short
-    try:
-        if user is not None:
-            shutil.chown(folder, user)
-        options = {"user": user, "cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}}
-        initdb = [programs / "initdb", "-D", folder / "data", "-U", "tester", "-A", "trust", "-E", "UTF8", "-N"]
-        subprocess.run(initdb, check=True, capture_output=True, **options)
-        rules = folder / "data" / "pg_hba.conf"
-        rules.write_text(f"local all {ASKED} scram-sha-256\n{rules.read_text()}")
-        command = [
-            programs / "postgres",
-            "-D",
-            folder / "data",
-            "-k",
-            folder,
-            "-h",
-            "",
-            "-F",
-            "-c",
-            "max_connections=40",
-        ]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=log, **options)
-        try:
-            address = f"postgresql://tester:{SECRET}@%2F{str(folder)[1:].replace('/', '%2F')}"
-            _await(f"{address}/postgres", server, folder / "log")
-            yield address
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.wait()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with own_server("-F", "-c", "max_connections=40") as server:
+        yield server.address
 
 
 def _await(address: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -126,15 +126,16 @@ def _find_beginning(processes: Processes) -> None:
 
 def _say_why(charge: dict[str, Any]) -> None:
     from contextlib import closing
-    from pathlib import Path
 
+    from agent_tt.addresses import found_again
     from agent_tt.errors import AgentTTError
     from agent_tt.model import ErrorInfo
     from agent_tt.store import open_store
 
     why = f"it ended with what had started it: process {charge['parent']} is gone"
     try:
-        with closing(open_store(Path(charge["store"]))) as store:
+        path = found_again(charge["store"], os.environ.get("AGENT_TT_STORE"))
+        with closing(open_store(path)) as store:
             if store.run(charge["run"]).status in ("running", "crashed", "interrupted"):
                 store.set_run_status(charge["run"], "interrupted", ErrorInfo("agent_tt.errors:Interrupted", why))
     except AgentTTError:  # the store went with it: the agent has ended all the same

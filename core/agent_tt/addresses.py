@@ -6,6 +6,7 @@ no message and nothing that is kept.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -14,9 +15,25 @@ from urllib.parse import unquote
 
 from agent_tt.errors import UsageError
 
-__all__ = ["Address", "identity_of", "is_address", "located"]
+__all__ = [
+    "SERVERS",
+    "STORE_VARIABLE",
+    "Address",
+    "beside",
+    "found_again",
+    "identity_of",
+    "is_address",
+    "located",
+    "told",
+]
 
-_SCHEME: Final = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
+STORE_VARIABLE: Final = "AGENT_TT_STORE"
+"""The variable that names a store, a file or an address."""
+
+SERVERS: Final = "servers"
+"""The folder in the user's data for what lies beside stores on servers."""
+
+_SCHEME: Final = re.compile(r"postgres(?:ql)?(\+langgraph)?://", re.IGNORECASE)
 _SHOWN: Final = frozenset(
     {"host", "hostaddr", "port", "dbname", "user", "sslmode", "application_name", "connect_timeout", "options",
      "service", "target_session_attrs"}
@@ -49,8 +66,14 @@ class Address(type(Path())):  # type: ignore[misc]  # which class of paths it is
         """The address that a text is."""
         shown = _shown(url)
         made: Address = cls(shown)
-        made.url, made._text = url, shown
+        made.url, made._text = _SCHEME.sub("postgresql://", url, 1), shown
         return made
+
+    @property
+    def is_langgraphs(self) -> bool:
+        """Whether it names LangGraph's tables, also of a database that has ours: `postgresql+langgraph://…`."""
+        scheme = _SCHEME.match(self._text)
+        return scheme is not None and scheme[1] is not None
 
     def __str__(self) -> str:
         return self._text if "_text" in vars(self) else str(super().__str__())
@@ -64,6 +87,15 @@ class Address(type(Path())):  # type: ignore[misc]  # which class of paths it is
     def exists(self, **_: bool) -> bool:
         """Say yes: whether the database is there is known when it is opened."""
         return True
+
+    @property
+    def parent(self) -> Path:
+        """The folder of what lies beside it, in the user's own data."""
+        return beside(self).parent
+
+    def with_name(self, name: str) -> Path:
+        """Something that lies beside it, in the user's own data."""
+        return beside(self).with_name(name)
 
     def absolute(self) -> Address:
         """Give the address itself: it depends on no folder."""
@@ -80,7 +112,8 @@ class Address(type(Path())):  # type: ignore[misc]  # which class of paths it is
     @property
     def identity(self) -> str:
         """What is the same for all ways to log in as one user of one database."""
-        return _SCHEME.sub("postgresql://", self._text).replace(f":{_HIDDEN}@", "@", 1)
+        scheme = "postgresql+langgraph://" if self.is_langgraphs else "postgresql://"
+        return _SCHEME.sub(scheme, self._text).replace(f":{_HIDDEN}@", "@", 1)
 
     @property
     def stem(self) -> str:
@@ -122,6 +155,39 @@ def located(text: str | os.PathLike[str], folder: Path | None = None) -> Path:
         raise UsageError("the address of a database was given as a path", hint="Give it as a text.")
     path = path.expanduser()
     return path if folder is None else folder / path
+
+
+def told(path: Path) -> str:
+    """What another process of ours is told, so that it opens the same: of an address with the password.
+
+    It goes where nobody else reads it, as into a variable of its environment, and never into a command line.
+    """
+    return path.url if isinstance(path, Address) else str(path)
+
+
+def found_again(text: str, *variables: str | None) -> Path:
+    """The path that a text names; of an address that is shown without its password, the one of `variables` that it is.
+
+    Args:
+        text: what was told, perhaps where others could read it.
+        variables: texts that may be the whole address.
+    """
+    path = located(text)
+    if isinstance(path, Address):
+        for each in variables:
+            if each and is_address(each) and str(Address.of(each)) == text:
+                return Address.of(each)
+    return path
+
+
+def beside(path: Path) -> Path:
+    """What lies beside a store lies beside this: the file itself, and of an address a place in the user's own data."""
+    if not isinstance(path, Address):
+        return path
+    import platformdirs
+
+    name = hashlib.blake2b(path.identity.encode(), digest_size=8).hexdigest()
+    return platformdirs.user_data_path("agent-tt", appauthor=False) / SERVERS / name / (path.stem[:40] or "store")
 
 
 def identity_of(path: Path) -> str:

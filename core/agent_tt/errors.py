@@ -206,9 +206,17 @@ class InvalidScript(UsageError):
 
 
 class Untrusted(UsageError):
-    """Code would run that is named by a store which was not made by this user on this machine."""
+    """Code would run that is named by a store which was not made by this user on this machine.
+
+    Attributes:
+        run_id: the run that names it; "" where it is not one alone.
+    """
 
     kind = "untrusted"
+
+    def __init__(self, message: str, *, hint: str = "", run_id: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.run_id = run_id
 
 
 class VaultLocked(UsageError):

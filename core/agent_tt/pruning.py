@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_tt.model.retention import age_of, class_of, kept_always
 from agent_tt.sources import space_in
+from agent_tt.store.space import store_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -135,7 +136,7 @@ def prune(
     """
     ids = [each.run.id for each in plan.going]
     gone = store.prune_runs(ids, report, is_gentle=is_gentle)
-    return Pruned(gone, len(ids) - len(gone), store.path.stat().st_size)
+    return Pruned(gone, len(ids) - len(gone), store_bytes(store.path))
 
 
 def _why(run: Run, place: int, retention: Retention, now_us: int) -> Why | None:

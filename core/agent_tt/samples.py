@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent_tt.addresses import told
 from agent_tt.errors import AgentFailed, NotFound, StoreNotFound, StoreUnreadable, UsageError
 from agent_tt.model.facts import RunFacts
 from agent_tt.temporary import temporary_folder
@@ -249,7 +250,7 @@ def record_run(
 
 def _agent_environment(store_path: Path, scratch: Path) -> dict[str, str]:
     """The environment of an agent that records into `store_path`; its temporary files go where scratch goes."""
-    environment = os.environ | {"AGENT_TT_STORE": str(store_path), "TMPDIR": str(scratch)}
+    environment = os.environ | {"AGENT_TT_STORE": told(store_path), "TMPDIR": str(scratch)}
     environment.pop("AGENT_TT_RERUN", None)
     return environment
 

@@ -93,7 +93,8 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
 
     Args:
         path: a store of agent-tt, a LangGraph SQLite database (also one whose tables are still in its `-wal` file), the
-            address of a LangGraph database in PostgreSQL (`postgresql://user@host/database`), a file of messages
+            address of a database in PostgreSQL (`postgresql://user@host/database`): of a store, or of LangGraph's
+            tables (which `postgresql+langgraph://…` names where both are there), a file of messages
             (`agent_tt.interop.transcripts`), or one that an installed package reads (`agent-tt plugins` lists them).
         read_only: open a store for reading only, as one that is write-protected always is. Files of other systems are
             never written to.
@@ -106,9 +107,33 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
         UsageError: what speaks with the server is not installed here.
     """
     path = _session_of(located(path))
+    if isinstance(path, Address) and not path.is_langgraphs:
+        from agent_tt.store.postgres.opening import tables_of
+
+        tables = tables_of(path)
+        if tables == "ours":
+            return _open_store(path, read_only=read_only)
+        if tables == "none":
+            return _nobodys(path)
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
         return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))
+    return _of_others(path, head)
+
+
+def _nobodys(address: Address) -> RunSource:
+    """What a detector makes of a database that we have recorded nothing into."""
+    try:
+        return _of_others(address, b"")
+    except NotAStore as error:
+        raise NotAStore(
+            f"nothing was recorded into {address}: {error.message}",
+            hint="Record a run into it first, or name another database.",
+        ) from error
+
+
+def _of_others(path: Path, head: bytes) -> RunSource:
+    """The source of a file or a database of another system."""
     for name, detector in SOURCES.all():
         source = _detected(name, detector, path, head)
         if source is not None:
@@ -178,7 +203,9 @@ def _open_store(path: Path, *, read_only: bool) -> RunSource:
     from agent_tt.store.file.opening import open_database
     from agent_tt.store.spill.taking_in import take_in
 
-    source = StoreWithThreads(open_database(path, read_only=read_only))
+    database = open_database(path, read_only=read_only)
+    source = StoreWithThreads(database)
+    read_only = database.read_only
     if not read_only:
         take_in(path)
     return _marked(source) if read_only else source
@@ -215,11 +242,15 @@ def space_in(path: Path, report: Callable[[int, int], None] = lambda _done, _tot
 
 
 def is_store(path: Path) -> bool:
-    """Whether a file is a store of ours, by its header.
+    """Whether a file is a store of ours, by its header; a database, by its tables.
 
     Raises:
         NotAStore, StoreNotFound: it cannot be read, or is not there.
     """
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.opening import tables_of
+
+        return not path.is_langgraphs and tables_of(path) == "ours"
     head = _head(path)
     return head.startswith(_SQLITE_MAGIC) and _is_store(head)
 

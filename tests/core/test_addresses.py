@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.addresses import Address, identity_of, located
-from agent_tt.errors import NotAStore, UsageError
+from agent_tt.errors import StoreUnreadable, UsageError
 from agent_tt.querying.checkpoints import split_file
 from agent_tt.store import open_store, resolve_store_path
 from agent_tt.store.file.locate import own_store_path, writable_store_path
@@ -66,7 +66,7 @@ def test_one_database_has_one_identity_whatever_the_password() -> None:
 
 
 def test_an_address_is_found_wherever_a_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = "postgresql://user@host:5432/db"
+    url = "postgresql://user@127.0.0.1:1/db"
     assert str(resolve_store_path(url, start=tmp_path)) == url
     assert str(resolve_store_path(start=tmp_path, environ={"AGENT_TT_STORE": url})) == url
     (tmp_path / "pyproject.toml").write_text(f'[tool.agent-tt]\nstore = "{url}"\n')
@@ -79,17 +79,27 @@ def test_an_address_is_found_wherever_a_store_is_named(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AGENT_TT_STORE", url)
     own = tmp_path / ".agent-tt" / "runs.db"
-    assert own_store_path(Address.of(url)) == writable_store_path() == own, "what is recorded goes into a file"
+    assert own_store_path(Address.of(url)) == own
+    assert str(writable_store_path()) == url, "a server that is away may be back when something is recorded"
+    langgraphs = url.replace("://", "+langgraph://", 1)
+    monkeypatch.setenv("AGENT_TT_STORE", langgraphs)
+    assert writable_store_path() == own, "LangGraph's tables are only read"
+    assert Address.of(langgraphs).url == url, "its own client knows no such scheme"
+    assert Address.of(langgraphs).identity != Address.of(url).identity
 
 
 def test_nothing_is_made_in_the_place_of_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    url = "postgresql://user:hush-4711@host/db"
-    with pytest.raises(NotAStore, match=r"user:\*\*\*@host"):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    url = "postgresql://user:hush-4711@127.0.0.1:1/db"
+    with pytest.raises(StoreUnreadable, match=r"user:\*\*\*@127"):
         open_store(url, create=True)
     with pytest.raises(UsageError, match="only read"):
-        writable_store_path(url)
+        writable_store_path(url.replace("://", "+langgraph://", 1))
     with pytest.raises(UsageError, match="as a path") as caught:
         open_store(Path(url), create=True)
     assert "hush" not in str(caught.value)
+    beside = Address.of(url).with_name("runs.db-spill")
+    assert beside.is_relative_to(tmp_path / "data"), "what lies beside it lies in the user's own data"
+    assert "hush" not in str(beside)
     assert not [*tmp_path.iterdir()]

@@ -10,6 +10,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import STORE_VARIABLE, told
 from agent_tt.supervising.keeper import Keeper
 from agent_tt.temporary import temporary_file
 
@@ -33,7 +34,7 @@ class SweepProcess:
 
     def __init__(self, store: Path, sweep_id: str) -> None:
         self.run_id = sweep_id
-        command = [sys.executable, "-m", "agent_tt_tui", "sweep", "--resume", sweep_id, "--store", str(store)]
+        command = [sys.executable, "-m", "agent_tt_tui", "sweep", "--resume", sweep_id]
         self._keeper = Keeper(f"sweep-{sweep_id}", drives=True)
         with temporary_file() as output:
             self._process = subprocess.Popen(  # noqa: S603  # our own command
@@ -42,7 +43,7 @@ class SweepProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env={**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, STORE_VARIABLE: told(store), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"},
             )
             self._output = os.dup(output.fileno())
         weakref.finalize(self, os.close, self._output)

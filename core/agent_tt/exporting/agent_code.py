@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.errors import Untrusted, UsageError
 from agent_tt.interop.bundle.source import packages_in
 from agent_tt.recording.runs.entry import fingerprint
@@ -50,7 +51,8 @@ def code_files(source: RunSource, run: Run, more: Sequence[str]) -> dict[str, by
         UsageError: there are none here, one lies outside of the project, holds what looks like a secret, or a pattern
             fits none.
     """
-    if not is_made_here(source.path):
+    of_run = (run.id,) if isinstance(source.path, Address) else ()
+    if not is_made_here(source.path, *of_run):
         raise Untrusted(
             f"{source.path} was not made here, and {run.name} would say which of your files are handed on",
             hint="Export it without --code.",

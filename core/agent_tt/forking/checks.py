@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agent_tt.addresses import Address
 from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.wire import Path, Wire, envelope_type
@@ -40,7 +41,7 @@ def check_origin(source: RunSource, run: Run) -> None:
             f"{run.name} lies in {source.path}, which holds no program that could run",
             hint="let a model go on with its conversation: --continue-with openai:MODEL",
         )
-    if not os.access(source.path, os.W_OK):
+    if not isinstance(source.path, Address) and not os.access(source.path, os.W_OK):
         raise ReadOnlySource(
             f"{run.name} lies in {source.path}, which is only read, so it cannot be forked there",
             hint="fork runs that agent-tt recorded itself, in a store that you can write",

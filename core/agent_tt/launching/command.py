@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import told
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.interpreter import is_python, python_command
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
@@ -183,7 +184,7 @@ def _environment(
         seed = environment[_SEED] = hash_seed or new_hash_seed()
     before = environment.get(_PATH)
     environment[_PATH] = os.pathsep.join([str(BOOT_FOLDER), *([before] if before else [])])
-    environment[STORE_VARIABLE] = str(store.resolve())
+    environment[STORE_VARIABLE] = told(store.resolve())
     environment[REPORT_VARIABLE] = str(report.path)
     settings = Settings(
         session=secrets.token_hex(8),

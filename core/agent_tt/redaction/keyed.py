@@ -22,6 +22,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address, beside
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -153,9 +155,10 @@ def key_path(store: Path) -> Path:
     """Where the key of a store lies.
 
     Args:
-        store: its file.
+        store: its file, or its address.
     """
-    return store.with_name(f"{store.name}.marks-key")
+    place = beside(store)
+    return place.with_name(f"{place.name}.marks-key")
 
 
 def keyed_marks_in(text: str) -> list[str]:
@@ -208,6 +211,8 @@ def store_key(store: Path) -> bytes | None:
     if key is not None:
         return key
     try:
+        if isinstance(store, Address):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         made, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # for its owner alone to read
         try:
             with os.fdopen(made, "wb") as file:

@@ -8,7 +8,6 @@ import sys
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import agent_tt.seams.install  # noqa: F401  requests are calls from the first on, whatever imports their library
@@ -56,7 +55,7 @@ def fill(rerun: Rerun) -> int:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
     try:
-        with closing(open_patiently(Path(rerun.store))) as store, ExitStack() as guard:
+        with closing(open_patiently(rerun.store)) as store, ExitStack() as guard:
             code = _fill(Filled(store, store.run(rerun.run)), rerun, guard)
     except AgentTTError as error:
         say(error.message, error.hint)

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import told
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.entry.code import program_facts
@@ -190,7 +191,7 @@ class _Launch:
         with temporary_file() as output:
             with closing(open_patiently(self.store)) as store:
                 run_id, path = self.begin(store), store.path.resolve()
-            rerun = Rerun(str(path), run_id, self.begins, self.follows)
+            rerun = Rerun(told(path), run_id, self.begins, self.follows)
             try:
                 started = start_agent(
                     rerun, self.run, output, mark=run_id, interpreter=interpreter, folder=folder, warm=warm

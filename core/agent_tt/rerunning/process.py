@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from agent_tt.addresses import located
 from agent_tt.config import EFFECTS_VARIABLE
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model.facts import RunFacts
@@ -90,7 +91,7 @@ def start_agent(
         forked = warm.fork(Start(command, place, environment, mark, rerun, output))
         if forked is not None:
             return AgentProcess(*forked)
-    keeper = Keeper(mark, run=(Path(rerun.store), rerun.run) if rerun.fills else None, output=output)
+    keeper = Keeper(mark, run=(located(rerun.store), rerun.run) if rerun.fills else None, output=output)
     try:
         process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
             command,

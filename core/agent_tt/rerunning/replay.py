@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from agent_tt.addresses import told
 from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
 from agent_tt.protocols import check_proven
 from agent_tt.replaying.progress import calls_answered
@@ -75,7 +76,7 @@ class KeptRun:
             rerun,
             any_order=not self.in_place,
             in_place=self.in_place,
-            keep=str(self.store.resolve()),
+            keep=told(self.store.resolve()),
             kept=self.run_id,
             kept_name=self.name,
             kept_is_fork=self.is_fork,
@@ -136,7 +137,7 @@ def run_replay(
     ):
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
         rerun = Rerun(
-            store=str(source.path.resolve()),
+            store=told(source.path.resolve()),
             run=run.id,
             begins="recording",
             follows="halt",

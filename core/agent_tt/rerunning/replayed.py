@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from agent_tt.addresses import located
 from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
 from agent_tt.forking.entry.code import run_with_code
 from agent_tt.launching.again import prepare_worker, refusal_of, unmatched_again
@@ -90,7 +91,7 @@ def _debugging(replay: Replay, step: int | None) -> contextlib.AbstractContextMa
 
 def _replayed(rerun: Rerun) -> dict[str, Wire]:
     """The report of the replay."""
-    with contextlib.closing(open_source(Path(rerun.store))) as source:
+    with contextlib.closing(open_source(rerun.store)) as source:
         run = source.run(rerun.run)
         if rerun.agent is not None:
             run = run_with_code(run, rerun.agent)
@@ -100,7 +101,7 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
         check = StateCheck(source, replay, is_output_compared=rerun.debug_at is None)
         # Siblings are answered leniently, which whoever judges the run that comes does not want.
         others = {} if rerun.any_order else siblings_of(source, run)
-        siblings = Siblings(replay, Path(rerun.store), others)
+        siblings = Siblings(replay, located(rerun.store), others)
         state = first_state(source, run)
         amendments = read_amendments(source, run)
 
@@ -129,7 +130,7 @@ def _replayed(rerun: Rerun) -> dict[str, Wire]:
     which = 0 if RunFacts.command.is_in(run.metadata) else 1  # of others the replay puts a recording around all
     try:
         with (
-            contextlib.closing(open_source(Path(rerun.store))) as past,
+            contextlib.closing(open_source(rerun.store)) as past,
             told_of_exit(left_at_once),
             amending(amendments, replay, partial(_note_edit, replay), which=which),
             same_screen(check.recorded_output if rerun.debug_at is None else None),

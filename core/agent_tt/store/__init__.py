@@ -1,4 +1,4 @@
-"""The store: one SQLite file that holds runs, their steps and calls, and the history of their states.
+"""The store: one SQLite file, or a database of a server, with runs, their steps and calls, and their states' history.
 
 | folder or module | does |
 |---|---|
@@ -9,7 +9,9 @@
 | `tables` | its tables in SQL, with proofs of their rows; those of state histories |
 | `rows` | rows as the model's objects, and back |
 | `ingest_filter` | what passes before anything is compared or stored |
-| `keeper`, `keeping`, `deleting`, `transfer` | keeping order: notes, names, pins, archives, sweeps; deleting; copying |
+| `keeper`, `keeping`, `deleting` | keeping order: notes, names, pins, archives, sweeps; deleting |
+| `transfer`, `copying` | copying runs by their rows; between stores of any kind, checked |
+| `postgres` | the store in a database of a PostgreSQL server |
 | `threads`, `imported` | runs whose steps are written whole: threads of checkpoints, runs of other programs' files |
 | `done_keys` | which call has the key of an effect that is done once |
 | `sampling` | runs that are not kept when they are over, and how many they were |

@@ -13,7 +13,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import Damaged, IsRunning
+from agent_tt.addresses import Address
+from agent_tt.errors import Damaged, IsRunning, UsageError
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.log.append import write_anew
 from agent_tt.history.log.log import StateLog
@@ -81,6 +82,11 @@ def in_one_transaction(
     Raises:
         IsRunning: a run of the store is being recorded.
     """
+    if isinstance(path, Address):
+        raise UsageError(
+            f"{path} is on a server, whose log and copies nobody can clean from here",
+            hint="Copy the runs into a file (`agent-tt copy`), do it there, delete them here, and copy them back.",
+        )
     with closing(Database(path)) as database:
         try:
             with closing(Database(path, read_only=True)) as before, database.transaction() as tx:

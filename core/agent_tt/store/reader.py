@@ -411,22 +411,30 @@ class StoreReader(RunSource):
         """Count what there is of the chosen runs; rows are counted as they stand."""
         from agent_tt.store import statistics
 
+        if not self.database.is_file:
+            return statistics.with_sampled(self.database.path, super().statistics(chosen), chosen)
         return statistics.count_everything(self.database.path, chosen)
 
     def run_groups(self, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
         """Count the chosen runs by what they have in common."""
         from agent_tt.store import statistics
 
+        if not self.database.is_file:
+            return statistics.groups_with_sampled(self.database.path, super().run_groups(chosen, by), chosen, by)
         return statistics.count_runs(self.database.path, chosen, by)
 
     def call_groups(self, chosen: Chosen, by: CallGroups) -> list[CallGroup]:
         """Count the calls of the chosen runs by tool, or those of models by model."""
+        if not self.database.is_file:
+            return super().call_groups(chosen, by)
         from agent_tt.store import statistics
 
         return statistics.count_calls(self.database.path, chosen, by)
 
-    def growth(self, chosen: Chosen) -> Mapping[str | None, int]:
+    def growth(self, chosen: Chosen) -> Mapping[str | None, int] | None:
         """Give the bytes that the chosen runs brought into the file, by the day on which they began."""
+        if not self.database.is_file:
+            return super().growth(chosen)
         from agent_tt.store import statistics
 
         return statistics.measure_growth(self.database.path, chosen)

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.model.space import Share, Space, SpaceOwner
 from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["read_space"]
+    from agent_tt.store.postgres.moment import Moment
+
+__all__ = ["read_space", "store_bytes"]
 
 _HASH: Final = 20
 _AT_ONCE: Final = 5_000
@@ -49,6 +52,11 @@ def read_space(path: Path, report: Callable[[int, int], None]) -> Space:
     Raises:
         StoreNotFound, StoreUnreadable: there is none, or it cannot be read.
     """
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.moment import one_moment
+
+        with one_moment(path) as moment:
+            return _space(moment, report)
     try:
         with closing(connect(path, mode="ro")) as connection:
             return _space(connection, report)
@@ -56,7 +64,24 @@ def read_space(path: Path, report: Callable[[int, int], None]) -> Space:
         raise our_error(path, error) from error
 
 
-def _space(connection: sqlite3.Connection, report: Callable[[int, int], None]) -> Space:
+def store_bytes(path: Path) -> int:
+    """How large a store is.
+
+    Args:
+        path: its file, or its address.
+
+    Raises:
+        StoreUnreadable: the server cannot be asked.
+    """
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.moment import one_moment
+
+        with one_moment(path) as moment:
+            return _one(moment, "PRAGMA page_size") * _one(moment, "PRAGMA page_count")
+    return path.stat().st_size
+
+
+def _space(connection: sqlite3.Connection | Moment, report: Callable[[int, int], None]) -> Space:
     names = dict(connection.execute("SELECT run, id FROM runs"))
     total = sum(
         _one(connection, f"SELECT count(*) FROM {table}")  # noqa: S608  # one of these
@@ -99,6 +124,6 @@ def _hashes(refs: bytes | None) -> list[bytes]:
     return [refs[at : at + _HASH] for at in range(0, len(refs), _HASH)] if refs else []
 
 
-def _one(connection: sqlite3.Connection, query: str) -> int:
-    (found,) = connection.execute(query).fetchone()
+def _one(connection: sqlite3.Connection | Moment, query: str) -> int:
+    ((found,),) = connection.execute(query).fetchall()
     return int(found)

@@ -12,8 +12,18 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.codec.paths import parse_path, to_wire_path
-from agent_tt.errors import AgentTTError, Damaged, InvalidPath, NotFound, PathNotFound, ReadOnlySource, UsageError
+from agent_tt.errors import (
+    AgentTTError,
+    Damaged,
+    InvalidPath,
+    NotAStore,
+    NotFound,
+    PathNotFound,
+    ReadOnlySource,
+    UsageError,
+)
 from agent_tt.history.payloads.payload import unpack_call_value
 from agent_tt.model.facts.shapes import LIST
 from agent_tt.model.facts.stored import RunMeta
@@ -98,6 +108,11 @@ def query_store(path: Path) -> Iterator[Queries]:
         NotAStore: It is not a store of ours.
         StoreUnreadable: It cannot be read.
     """
+    if isinstance(path, Address):
+        raise NotAStore(
+            f"{path} is on a server, and has no views for `agent-tt sql`",
+            hint="Copy runs into a file (`agent-tt copy`), or export them (`agent-tt export --as db`).",
+        )
     store = open_store(path, read_only=True)
     try:
         connection = connect(path, mode="ro")

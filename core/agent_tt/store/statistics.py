@@ -36,6 +36,7 @@ from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import REPLAY, shown_status
 from agent_tt.store.sampling import sampled
+from agent_tt.store.space import store_bytes
 from agent_tt.store.views import json_fact
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from agent_tt.addresses import Address
     from agent_tt.model import RunStatus
     from agent_tt.model.statistics import CallGroups, Chosen, RunGroups
 
@@ -207,6 +209,24 @@ def measure_growth(path: Path, chosen: Chosen) -> dict[str | None, int]:
         return {columns.text(day): bytes_ for day, bytes_ in rows.execute(_GROWTH)}
 
 
+def with_sampled(address: Path, counted: Statistics, chosen: Chosen) -> Statistics:
+    """What was counted run by run of a store on a server, with the runs that were sampled out and the room it takes."""
+    gone = sum(count for _, _, count in _sampled_on_server(address, chosen))
+    return replace(counted, whole=replace(counted.whole, sampled_out=gone), bytes=store_bytes(address))
+
+
+def groups_with_sampled(address: Path, groups: list[RunGroup], chosen: Chosen, by: RunGroups) -> list[RunGroup]:
+    """The same of groups of runs."""
+    return in_order(_with_sampled(groups, by, _sampled_on_server(address, chosen)), by)
+
+
+def _sampled_on_server(address: Path, chosen: Chosen) -> list[tuple[str, str | None, int]]:
+    from agent_tt.store.postgres.moment import one_moment
+
+    with one_moment(cast("Address", address)) as moment:
+        return list(_sampled(moment, chosen))
+
+
 @contextmanager
 def _picked(path: Path, chosen: Chosen, *, steps: bool = True) -> Iterator[sqlite3.Connection]:
     """Connect to one moment of a store, with the chosen runs in a table, and in another what their steps sum to."""
@@ -255,7 +275,7 @@ def _groups(rows: sqlite3.Connection, name: str, source: str) -> list[RunGroup]:
     ]
 
 
-def _sampled(rows: sqlite3.Connection, chosen: Chosen) -> Iterator[tuple[str, str | None, int]]:
+def _sampled(rows: Any, chosen: Chosen) -> Iterator[tuple[str, str | None, int]]:
     """How many of the chosen runs were sampled out, by day and entry point: of a day as a whole, or not at all."""
     first = ""
     if chosen.since_us is not None:

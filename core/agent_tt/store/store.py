@@ -15,6 +15,7 @@ from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
+from agent_tt.store.file.provenance import stamp_run
 from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.rows import columns, holds, ids, outputs, sweeps
@@ -110,7 +111,7 @@ class SqliteStore(StoreKeeper):
             run_id: its id, where it was drawn before; no run of the store may have it.
             beats: whether this process records it, and says again and again that it is there.
         """
-        with self.database.transaction() as tx:
+        with self.database.adding() as tx:
             run, run_id = self._insert_run(tx, new, ingest_filter.admit_text(new.name), run_id=run_id)
             writer = self._writer(run, run_id, new, first_step=1)
             writer.start_track(tx, None if state is NO_STATE else state)
@@ -190,6 +191,7 @@ class SqliteStore(StoreKeeper):
             said = {"agent": _text(new.code.entry), "agent_version": _text(new.code.version)}
             RUNS.update(tx, (run,), changes | {name: text for name, text in said.items() if text is not None})
             keeping.add_tags(tx, run, new.tags)
+            stamp_run(self.database, tx, run)
         parent, fork_step = self.lineage.origin(run)
         writer = self._writer(run, run_id, new, first_step=1 if parent is None else fork_step + 1)
         writer.resume()
@@ -214,7 +216,8 @@ class SqliteStore(StoreKeeper):
         parent, fork_step = self.lineage.origin(run)
         first_step = 1 if parent is None else fork_step + 1
         trainer = DictionaryTrainer(self.database, entry or name)
-        return kind(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        database = self.database.of_run(run)
+        return kind(database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def go_on(self, run_id: str) -> SqliteRunWriter:
         """The open end of a run that was begun before, for what else is known of it; nobody beats for it.
@@ -270,7 +273,8 @@ class SqliteStore(StoreKeeper):
 
         trainer = DictionaryTrainer(self.database, _text(new.code.entry) or ingest_filter.admit_text(new.name))
         kind = self._writer_class()
-        return kind(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        database = self.database.of_run(run)
+        return kind(database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
         self,
@@ -299,6 +303,7 @@ class SqliteStore(StoreKeeper):
             except sqlite3.IntegrityError:
                 continue
             keeping.add_tags(tx, run, new.tags)
+            stamp_run(self.database, tx, run)
             return run, run_id
         raise StoreUnreadable(f"{self.path} has no free run id", hint="Run `agent-tt verify` on the store.")
 
@@ -394,6 +399,7 @@ def _beat_of_holds(database: Database, numbers: Sequence[int]) -> None:
 def _beat(database: Database, runs: Sequence[int]) -> None:
     """Write down that the process of these runs is still there."""
     now = now_us()
-    with database.transaction(durable=False) as tx:
-        for run in runs:
-            RUNS.update(tx, (run,), {"beat_us": now})
+    for part, some in database.each_run(runs):
+        with part.transaction(durable=False) as tx:
+            for run in some:
+                RUNS.update(tx, (run,), {"beat_us": now})

@@ -38,11 +38,13 @@ _PAGE: Final = 64
 """Checkpoints in the first page of a listing; each one after it has four times as many."""
 _ID: Final = f"$.{StepMeta.extra.key}.{StepFacts.checkpoint_id.key}"
 _THREAD: Final = f"$.{RunMeta.metadata.key}.{RunFacts.langgraph_thread.key}"
-_CHECKPOINTS: Final = f"""SELECT CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '{_ID}') END AS named,
-    s.run, s.step, CASE WHEN json_valid(r.meta) THEN json_extract(r.meta, '{_THREAD}') END AS thread
-  FROM steps s JOIN runs r ON r.run = s.run
-  WHERE typeof(named) = 'text' AND typeof(thread) = 'text' AND (? IS NULL OR (named, s.run, s.step) < (?, ?, ?))
-  ORDER BY named DESC, s.run DESC, s.step DESC LIMIT ?"""  # noqa: S608  # our own
+_CHECKPOINTS: Final = f"""SELECT named, run, step, thread FROM (
+    SELECT CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '{_ID}') END AS named, s.run AS run, s.step AS step,
+      CASE WHEN json_valid(r.meta) THEN json_extract(r.meta, '{_THREAD}') END AS thread
+    FROM steps s JOIN runs r ON r.run = s.run) AS kept
+  WHERE typeof(named) = 'text' AND typeof(thread) = 'text'
+    AND (CAST(? AS TEXT) IS NULL OR (named, run, step) < (?, ?, ?))
+  ORDER BY named DESC, run DESC, step DESC LIMIT ?"""  # noqa: S608  # our own
 
 
 @dataclass(frozen=True, slots=True)

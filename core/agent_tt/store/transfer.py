@@ -15,6 +15,7 @@ from agent_tt.history.hashing import blob_names
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model.facts.program import as_foreign
 from agent_tt.model.facts.stored import CodeFacts, RunMeta
+from agent_tt.store.file.provenance import stamp_run
 from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.deliveries import keys_of
 from agent_tt.store.tables.definitions import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import Rows, SqlValue
     from agent_tt.store.tables.table import Table
 
-__all__ = ["copy_run", "copy_runs", "restore_file"]
+__all__ = ["copy_run", "copy_runs", "ends_of", "restore_file"]
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _HINT: Final = "Run `agent-tt verify` on the source."
@@ -54,13 +55,16 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
     """
     rows, lineage = source.database, source.lineage
     numbers = [stretch.run for stretch in lineage.stretches(lineage.number(run_id))]
-    with target.database.transaction() as tx:
+    with target.database.adding() as tx:
         copier = _Copier(rows, source.log.blobs, tx, root)
         for number in numbers[:-1]:
             if not copier.reuse(number):
                 copier.copy(number)
         copied = copier.copy(numbers[-1])
         copier.sweeps()
+        if root is not None:  # what they name now is of this machine
+            for number in copier.made():
+                stamp_run(target.database, tx, number)
         return copied
 
 
@@ -89,7 +93,7 @@ def copy_runs(
         As `copy_run`.
     """
     rows, lineage, copied = source.database, source.lineage, dict[str, str]()
-    with target.database.transaction() as tx:
+    with target.database.adding() as tx:
         copier = _Copier(rows, source.log.blobs, tx, root, origin)
         for number in (each.run for run_id in run_ids for each in lineage.stretches(lineage.number(run_id))):
             if not copier.knows(number) and not copier.reuse(number):
@@ -97,6 +101,12 @@ def copy_runs(
                 copied[str(run_id)] = copier.copy(number)
         copier.sweeps()
     return copied
+
+
+def ends_of(store: StoreReader, run_id: str) -> dict[str, list[Row]]:
+    """Number and chain of the last checkpoint of each state history of a run: equal only where every one before is."""
+    tracks = store.database.query("SELECT name, track FROM tracks WHERE run = ?", (store.lineage.number(run_id),))
+    return {str(name): _end(store.database, track) for name, track in tracks}
 
 
 def restore_file(store: StoreReader, run_id: str, create: Callable[[Path], StoreReader]) -> None:
@@ -130,9 +140,14 @@ class _Copier:
         self._root = root
         self._origin = origin
         self._runs: dict[int, int] = {}
+        self._made: list[int] = []
         self._tracks: dict[int, int] = {}
         self._dictionaries: set[SqlValue] = set()
         self._copied: set[bytes] = set()
+
+    def made(self) -> list[int]:
+        """The row numbers of the copies."""
+        return list(self._made)
 
     def knows(self, number: int) -> bool:
         """Whether a run has been copied, or an equal one been found."""
@@ -204,6 +219,7 @@ class _Copier:
             facts["status"] = "interrupted"
         facts |= {"run": None, "owner": None, "beat_us": None}  # nobody records into the copy
         self._runs[number] = _insert(self._tx, RUNS, facts)
+        self._made.append(self._runs[number])
         return str(facts["id"])
 
     def _rows_of_run(self, name: str, number: int) -> None:
@@ -285,6 +301,6 @@ def _insert(tx: Transaction, table: Table, facts: Mapping[str, SqlValue]) -> int
 def _end(rows: Rows, track: int) -> list[Row]:
     """The number and chain of a track's last checkpoint: equal only where everything before is."""
     return rows.query(
-        "SELECT seq, chain FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",
+        f"SELECT id & {_SEQ_MASK}, chain FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",  # noqa: S608
         (row_key(track, 0), row_key(track, _SEQ_MASK)),
     )

@@ -25,7 +25,7 @@ from agent_tt.store.tables.definitions import RUNS, STEPS
 from agent_tt.store.unnoticed import say_unnoticed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.change_detector import Admit
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
+
+_TRIES: Final = 20
+"""How often a track that others go on with is followed, before that counts as an error."""
 
 _CALLS: Final = StepMeta.calls.key
 _REPEAT_OF: Final = StepMeta.repeat_of.key
@@ -127,11 +130,7 @@ class SqliteRunWriter:
             StoreBusy: another process held the lock for too long; the step is as it was.
         """
         with self._database.lock:
-            try:
-                self._close_step(number, end, state, track)
-            except Conflict:
-                # Another process, forked from this one, went on with the track: follow it, and try once more.
-                self._close_step(number, end, state, track)
+            self._following(lambda: self._close_step(number, end, state, track))
 
     def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
         """Commit a checkpoint of a step that has ended without one.
@@ -140,10 +139,18 @@ class SqliteRunWriter:
             StoreBusy: another process held the lock for too long.
         """
         with self._database.lock:
+            self._following(lambda: self._take_checkpoint(number, state, track))
+
+    def _following(self, write: Callable[[], None]) -> None:
+        """Write a checkpoint; where another process went on with the track meanwhile, follow it, and try again."""
+        for left in reversed(range(_TRIES)):
             try:
-                self._take_checkpoint(number, state, track)
+                write()
             except Conflict:
-                self._take_checkpoint(number, state, track)
+                if not left:
+                    raise
+            else:
+                return
 
     def _take_checkpoint(self, number: int, state: object, track: str) -> None:
         try:
@@ -341,7 +348,7 @@ class SqliteRunWriter:
     def claim_key(self, step: int, call: int, tool: str, key: str, *, is_decided: bool = False) -> Holder | None:
         """Let a call have a key, unless another one has it: see `RunWriter`."""
         return done_keys.claim(
-            *(self._database, self._lineage, self._log.blobs, self._run, self._run_id),
+            *(self._database.of_store(), self._lineage, self._log.blobs, self._run, self._run_id),
             (step, call),
             (tool, key),
             is_decided=is_decided,

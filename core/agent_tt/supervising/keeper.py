@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from agent_tt.addresses import STORE_VARIABLE, Address, told
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.supervising.processes import process_of
 
@@ -72,7 +73,7 @@ class Keeper:
         self, mark: str, *, run: tuple[Path, str] | None = None, output: BinaryIO | None = None, drives: bool = False
     ) -> None:
         path, run_id = ("", "") if run is None else (str(run[0].resolve()), run[1])
-        self._line = _Line(Charge(os.getpid(), mark, path, run_id, drives), output)
+        self._line = _Line(Charge(os.getpid(), mark, path, run_id, drives), output, None if run is None else run[0])
 
     def watch(self, pid: int) -> None:
         """Tell it the agent's process, which has just been started."""
@@ -127,7 +128,7 @@ class SharedKeeper:
         process = process_of(pid)
         if process is None:
             raise ProcessLookupError(f"process {pid} has ended")
-        path, run_id = ("", "") if run is None else (str(run[0].resolve()), run[1])
+        path, run_id = ("", "") if run is None else (told(run[0].resolve()), run[1])
         charge = asdict(Charge(os.getpid(), mark, path, run_id))
         with self._lock:
             self._kept.add(mark)
@@ -172,8 +173,10 @@ class KeptAgent:
 class _Line:
     """The process of a keeper, and the pipe to it."""
 
-    def __init__(self, charge: Charge, output: BinaryIO | None = None) -> None:
+    def __init__(self, charge: Charge, output: BinaryIO | None = None, store: Path | None = None) -> None:
         self._lock = threading.Lock()
+        # Everybody can read a command line: there an address has no password.
+        environment = {**os.environ, STORE_VARIABLE: told(store)} if isinstance(store, Address) else None
         try:
             self.process = subprocess.Popen(  # noqa: S603  our own module
                 [sys.executable, *_ALONE, _PROGRAM, json.dumps(asdict(charge))],
@@ -181,6 +184,7 @@ class _Line:
                 stdout=subprocess.DEVNULL if output is None else output,
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
+                env=environment,
                 start_new_session=True,  # Ctrl-C and a terminal that closes are not for it
             )
         except OSError as error:

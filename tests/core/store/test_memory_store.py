@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from agent_tt.store import open_store
 from agent_tt.store.records import Recorder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agent_tt.protocols import RunWriter, Store
@@ -42,9 +44,14 @@ def memory(tmp_path: Path) -> MemoryStore:
     return MemoryStore(path)
 
 
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, memory: MemoryStore, tmp_path: Path) -> Store:
-    return memory if request.param == "memory" else open_store(tmp_path / "runs.db", create=True)
+@pytest.fixture(params=["memory", "file", "server"])
+def store(request: pytest.FixtureRequest, memory: MemoryStore, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "memory":
+        yield memory
+        return
+    where = tmp_path / "runs.db" if request.param == "file" else request.getfixturevalue("postgres").address
+    with closing(open_store(where, create=True)) as opened:
+        yield opened
 
 
 def take(writer: RunWriter, state: object, *, status: str = "ok", track: str = "main", **end: Any) -> int:

@@ -89,6 +89,8 @@ def test_an_error_of_the_server_has_an_exit_code_and_a_hint(ask: Command, postgr
 
 def test_without_its_client_the_command_says_how_to_install_it(ask: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
+    for name in [each for each in sys.modules if each.startswith("agent_tt.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
     done = ask("runs", "--store", f"postgresql://user:{SECRET}@host/x")
     assert done.code == 2
     assert "pip install 'agent-tt[postgres]'" in done.err

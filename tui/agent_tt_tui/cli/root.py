@@ -57,6 +57,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "drop": ("keeping.drop", "Drop states of steps; the steps stay."),
     "du": ("keeping.du", "Show which runs, threads and channels fill a file."),
     "prune": ("keeping.prune", "Make a store or a LangGraph database smaller."),
+    "copy": ("keeping.copy", "Copy runs between stores: files, and databases on servers."),
     "import": ("keeping.importing", "Copy runs of other programs' files, and of bundles, into a store."),
     "export": ("keeping.exporting", "Write runs as files that others can read."),
     "originals": ("keeping.originals", "Show what marks of personal data stand for, with the vault's key."),

@@ -116,12 +116,20 @@ def declare_uncovered(name: str) -> None:
 
 def uncovered_libraries() -> tuple[str, ...]:
     """Loaded libraries that may reach the world unseen, by the names that people install them under."""
-    named = [*_DECLARED, *(shown for module, shown in _BY_NAME.items() if module in sys.modules)]
+    ours = _only_ours()
+    named = [*_DECLARED]
+    named += [shown for module, shown in _BY_NAME.items() if module in sys.modules and shown not in ours]
     for path in _loaded():
         shown = shown_name(path)
-        if shown not in named and links_to_world(path):
+        if shown not in named and shown not in ours and links_to_world(path):
             named.append(shown)
     return tuple(named)
+
+
+def _only_ours() -> tuple[str, ...]:
+    """Libraries that the store of a run has loaded to be written, and that nobody else uses."""
+    driver = sys.modules.get("agent_tt.store.postgres.driver")
+    return () if driver is None else tuple(driver.only_ours())
 
 
 def _loaded() -> Iterator[str]:

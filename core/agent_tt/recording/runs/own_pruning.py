@@ -11,6 +11,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tt.addresses import STORE_VARIABLE, Address
+from agent_tt.addresses import told as told_of
 from agent_tt.errors import AgentTTError
 from agent_tt.store.liveness import now_us
 from agent_tt.store.own_pruning import take_turn
@@ -33,10 +35,13 @@ def prune_beside(path: Path, retention: Mapping[str, object]) -> None:
         retention: the table of settings.
     """
     try:
-        if not path.is_file() or not take_turn(path, now_us()):
+        is_there = isinstance(path, Address) or path.is_file()
+        if not is_there or not take_turn(path, now_us()):
             return
         told = json.dumps({"store": str(path), "retention": dict(retention)})
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        if isinstance(path, Address):  # everybody can read a command line: there it has no password
+            environment[STORE_VARIABLE] = told_of(path)
         ours = str(Path(__file__).parents[3])
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [ours, environment.get("PYTHONPATH")]))
         process = subprocess.Popen(  # noqa: S603  this Python, and a module of ours

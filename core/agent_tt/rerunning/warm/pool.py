@@ -14,9 +14,9 @@ import uuid
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import located
 from agent_tt.errors import AgentTTError
 from agent_tt.rerunning.rerun import RERUN_VARIABLE, WARM_VARIABLE
 from agent_tt.rerunning.warm.server import HEAD, YES
@@ -229,7 +229,7 @@ class _Server:
             try:
                 go.settimeout(_FORK_SECONDS)
                 _received(go, 1)
-                run = (Path(start.rerun.store), start.rerun.run) if start.rerun.fills else None
+                run = (located(start.rerun.store), start.rerun.run) if start.rerun.fills else None
                 kept = self._keeper.add(start.mark, pid, run=run)
                 go.sendall(YES)
             except BaseException:

@@ -114,7 +114,7 @@ def _missing_answers(rows: Rows, run: int, counted: int) -> Iterator[tuple[int |
     ((count, distinct, first, last),) = rows.query(
         "SELECT count(n), count(DISTINCT n), min(n), max(n) FROM (SELECT CAST(delivered AS INTEGER) AS n"
         " FROM calls NOT INDEXED WHERE run = ? AND delivered IS NOT NULL"
-        " UNION ALL SELECT id & ? FROM deliveries NOT INDEXED WHERE id BETWEEN ? AND ?)",
+        " UNION ALL SELECT id & ? FROM deliveries NOT INDEXED WHERE id BETWEEN ? AND ?) AS answers",
         (run, deliveries.NUMBER_MASK, low, high),
     )
     if count and not (first > 0 and count == distinct == last - first + 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.addresses import Address
 from agent_tt.errors import AgentTTError, Damaged, StepNotFound
 from agent_tt.history.changes.append_only import Births
 from agent_tt.history.digest import chain
@@ -53,7 +54,7 @@ def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
         for (line,) in rows.query(f"PRAGMA integrity_check({_MOST_INTEGRITY_LINES})"):
             if line != "ok":
                 problems.append(Problem(None, None, f"SQLite: {line}"))
-        problems += [Problem(None, None, what) for what in schema_problems(path)]
+        problems += [Problem(None, None, what) for what in _schema_problems(path)]
         problems += verify_rows(path)
         if rows.query("SELECT 1 FROM meta WHERE key = ?", (UNCLEAN,)):
             problems.append(Problem(None, None, _UNCLEAN))
@@ -63,6 +64,14 @@ def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
     except AgentTTError as error:  # what cannot be asked at all: a table that is missing or malformed
         problems.append(Problem(None, None, error.message))
     return problems
+
+
+def _schema_problems(path: Path) -> list[str]:
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.moment import schema_problems as problems_of_server
+
+        return problems_of_server(path)
+    return schema_problems(path)
 
 
 _OWNERS: Final = (

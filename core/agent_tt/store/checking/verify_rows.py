@@ -10,6 +10,8 @@ from collections import defaultdict
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt.addresses import Address
+from agent_tt.errors import StoreUnreadable
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model import Problem
 from agent_tt.store.checking.counts import missing_rows
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.history.rows import Row
+    from agent_tt.store.postgres.moment import Moment
     from agent_tt.store.tables.asking import SqlValue
     from agent_tt.store.tables.table import Table
 
@@ -49,11 +52,20 @@ def verify_rows(path: Path, runs: Sequence[int] | None = None, tables: Sequence[
     Raises:
         StoreUnreadable: it cannot be opened.
     """
+    wanted = tables or tuple(TABLES.values())
+    if isinstance(path, Address):
+        from agent_tt.store.postgres.moment import one_moment
+
+        try:
+            with one_moment(path) as moment:
+                return list(_Rows(moment, runs).problems(wanted))
+        except StoreUnreadable as error:
+            return [Problem(None, None, error.message)]
     with closing(connect(path, mode="ro")) as connection:
         connection.text_factory = _exact_text
         try:
             connection.execute("BEGIN")
-            return list(_Rows(connection, runs).problems(tables or tuple(TABLES.values())))
+            return list(_Rows(connection, runs).problems(wanted))
         except SQLITE_ERRORS as error:
             return [Problem(None, None, our_error(path, error).message)]
 
@@ -66,7 +78,7 @@ def _exact_text(raw: bytes) -> str:
 class _Rows:
     """The checks of one file."""
 
-    def __init__(self, connection: sqlite3.Connection, runs: Sequence[int] | None) -> None:
+    def __init__(self, connection: sqlite3.Connection | Moment, runs: Sequence[int] | None) -> None:
         self._connection = connection
         self._runs = runs
         self._ids: dict[Any, str] = {

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.in_place import Trouble
     from agent_tt.store.tables.asking import SqlValue
 
-__all__ = ["Database", "Durability"]
+__all__ = ["Database", "Durability", "register"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,6 +57,9 @@ class Database(HistoryRows):
         is_broken: whether a part of it failed, so that nothing of it may be written.
     """
 
+    is_file = True
+    """Whether it is a file, which SQLite can read by itself, and not a database of a server."""
+
     def __init__(self, path: Path, *, read_only: bool = False, durability: Durability = "full") -> None:
         self.path = path
         self.read_only = read_only
@@ -70,7 +73,7 @@ class Database(HistoryRows):
         self.is_broken = False
         self._patience_s = PATIENCE.seconds
         self._connection = self._connect()
-        _OPEN.add(self)
+        register(self)
 
     def _connect(self) -> sqlite3.Connection:
         begun = OPENINGS.before()
@@ -327,6 +330,22 @@ class Database(HistoryRows):
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
 
+    def of_run(self, run: int) -> Database:  # noqa: ARG002  # a file has one lock for all
+        """The database for who writes one run."""
+        return self
+
+    def each_run(self, runs: Sequence[int]) -> Iterator[tuple[Database, Sequence[int]]]:
+        """The database for who writes a little of each of some runs: how many of them at once."""
+        yield self, runs
+
+    def adding(self) -> AbstractContextManager[Transaction]:
+        """A write transaction that adds runs and changes nothing that is there: on a server others write meanwhile."""
+        return self.transaction()
+
+    def of_store(self) -> Database:
+        """The database for who writes more than one run; where one is given out for a run, that of all of them."""
+        return self
+
     def version(self) -> int:
         """A number that differs after this or another connection committed."""
         ((others,),) = self.query("PRAGMA data_version")
@@ -426,6 +445,11 @@ _TROUBLES: Final[dict[Trouble, tuple[str, str]]] = {
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
 _ABANDONED: list[sqlite3.Connection] = []
 """Connections of a parent process; kept forever, because closing one here would disturb the parent."""
+
+
+def register(database: Database) -> None:
+    """Let a process that is forked abandon a database."""
+    _OPEN.add(database)
 
 
 def _after_fork_in_child() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import config
-from agent_tt.addresses import Address, identity_of, located
-from agent_tt.errors import NotAStore, UsageError
+from agent_tt.addresses import STORE_VARIABLE, Address, identity_of, located
+from agent_tt.errors import NotAStore, StoreUnreadable, UsageError
 from agent_tt.store.file import schema
 from agent_tt.store.file.heads import MAGIC, read_head
 
@@ -32,7 +32,7 @@ __all__ = [
     "writable_store_path",
 ]
 
-ENVIRONMENT: Final = "AGENT_TT_STORE"
+ENVIRONMENT: Final = STORE_VARIABLE
 FOLDER_NAME: Final = ".agent-tt"
 FILE_NAME: Final = "runs.db"
 
@@ -67,7 +67,7 @@ def resolve_store_path(
 
 
 def writable_store_path(explicit: str | os.PathLike[str] | None = None) -> Path:
-    """The store to write to: that of `resolve_store_path`, unless settings name a database that is only looked at.
+    """The store to write to: that of `resolve_store_path`, unless settings name LangGraph's own database.
 
     Then it is the one that keeps what is written down about that database.
 
@@ -78,11 +78,35 @@ def writable_store_path(explicit: str | os.PathLike[str] | None = None) -> Path:
         UsageError: such a database was named; or as of `resolve_store_path`.
     """
     path = resolve_store_path(explicit)
-    if not isinstance(path, Address):
+    if not isinstance(path, Address) or not _is_only_read(path):
         return path
     if explicit:
-        raise UsageError(f"{path} is a database that is only read", hint="Name a file to write to.")
+        raise UsageError(
+            f"{path} has LangGraph's tables, which are only read",
+            hint="Name a file to write to; or let agent-tt record beside them: CREATE SCHEMA agent_tt; in it.",
+        )
     return own_store_path(path)
+
+
+def _is_only_read(address: Address) -> bool:
+    """Whether a database has LangGraph's tables alone. One that cannot be asked now may be recorded into later."""
+    if address.is_langgraphs:
+        return True
+    if address.identity in _WRITTEN:
+        return False
+    from agent_tt.store.postgres.opening import tables_of
+
+    try:
+        if tables_of(address) == "langgraph":
+            return True
+    except StoreUnreadable:
+        return False
+    _WRITTEN.add(address.identity)
+    return False
+
+
+_WRITTEN: Final[set[str]] = set()
+"""Databases that were found to be no others' than ours."""
 
 
 def _folder(start: Path | None) -> Path:

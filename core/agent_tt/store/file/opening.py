@@ -37,14 +37,13 @@ def open_database(
 
     Raises:
         StoreNotFound: there is none, and `create` is False.
-        NotAStore: it is a folder, a file of another kind, or the address of a server's database.
+        NotAStore: it is a folder, a file of another kind, or a database with the tables of another program alone.
         NewerFormat, OlderFormat: another agent-tt wrote it.
     """
     if isinstance(path, Address):
-        raise NotAStore(
-            f"{path} is a database that is only read, not a store of agent-tt",
-            hint="Name a file with --store; for an agent that records, with AGENT_TT_STORE.",
-        )
+        from agent_tt.store.postgres.opening import open_address
+
+        return open_address(path, create=create, read_only=read_only, durability=durability)
     if path.is_dir():
         inside = path / locate.FILE_NAME
         hint = f"Name the file: {inside}" if inside.exists() else "Name the store file itself."

@@ -44,7 +44,7 @@ REPLAY: Final = "replay"
 
 _COLUMNS: Final = (
     f"{', '.join(f'r.{column}' for column in (*RUNS.columns, 'proof'))}, p.id,"  # noqa: S608  # our own
-    " (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us"
+    " (SELECT max(step) FROM steps s WHERE s.run = r.run), CASE WHEN r.parent IS NULL THEN 1 ELSE p.ended_us END"
 )
 _KINDS: Final = (
     *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, ANY, ANY),

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.addresses import SERVERS, beside
 from agent_tt.store.liveness import Owner, is_alive
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Spilled(NamedTuple):
 
 def places(store: Path) -> list[Path]:
     """The folders in which spill files of a store may lie, the preferred one first."""
-    return [store.parent, _own_temporary_folder()]
+    return [beside(store).parent, _own_temporary_folder()]
 
 
 def ready(folder: Path) -> bool:
@@ -125,6 +126,8 @@ def ready(folder: Path) -> bool:
     That folder lies where others may write: it must be the user's own, and nobody else's to look into.
     """
     if folder != _own_temporary_folder():
+        if folder.parent.name == SERVERS:  # of the user's own data: nobody else makes it
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder.is_dir()
     folder.mkdir(mode=0o700, exist_ok=True)
     return _is_private(folder)
@@ -140,13 +143,13 @@ def find(store: Path) -> list[Path]:
             names = os.listdir(folder)  # noqa: PTH208  names alone: a folder may hold many files
         except OSError:
             continue
-        found += [folder / name for name in names if name.startswith(store.name + _MIDDLE)]
+        found += [folder / name for name in names if name.startswith(beside(store).name + _MIDDLE)]
     return [path for path in found if _is_ours(path)]
 
 
 def name_of(store: Path, token: str, part: int) -> str:
     """The name of a spill file."""
-    return f"{store.name}{_MIDDLE}{token}-{part}"
+    return f"{beside(store).name}{_MIDDLE}{token}-{part}"
 
 
 def read(path: Path) -> Spilled | None:

@@ -83,7 +83,11 @@ class _Performing:
     def do(self, action: Facts, *, is_first: bool) -> None:
         """Perform one action, unless it is the first one and had reached the store after all."""
         name = str(action["do"])
-        if name == "moved" or (is_first and self._is_done(name, action)):
+        if name == "moved":
+            return
+        if is_first and self._is_done(name, action):
+            if "ops" in action:  # those of the next action count from its state
+                self._state(str(action["track"]), action)
             return
         with as_if(_whole(action["at"]), self._owner):
             _ACTIONS[name](self, action)
@@ -99,11 +103,10 @@ class _Performing:
 
     def begin(self, action: Facts) -> None:
         new = from_wire(NewRun, action["new"])
-        store = self._store
+        store, state = self._store, self._state("main", action)
         if store.database.query("SELECT 1 FROM runs WHERE id = ?", (self._run_id,)):
             self._writer = store.go_on(self._run_id)
             return
-        state = self._state("main", action)
         self._writer = store.begin_run(new, state, run_id=self._run_id, beats=False)
 
     def open_step(self, action: Facts) -> None:

@@ -7,6 +7,7 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.addresses import beside
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.store.liveness import now_us
 from agent_tt.store.spill.files import find, read
@@ -53,7 +54,7 @@ def waiting(store: Path) -> list[Waiting]:
 def files_of(store: Path) -> list[Path]:
     """The files that lie beside a store, or elsewhere for it, also those that cannot be read."""
     ours = [part.path for parts in _recordings(store) for part in parts]
-    return list(dict.fromkeys([*ours, *(path for path in find(store) if path.parent == store.parent)]))
+    return list(dict.fromkeys([*ours, *(path for path in find(store) if path.parent == beside(store).parent)]))
 
 
 def take_in(path: Path, *, tokens: Collection[str] | None = None) -> list[Waiting]:
@@ -112,7 +113,8 @@ def _recordings(store: Path) -> list[list[Spilled]]:
         if spilled is None:
             continue
         # Beside the store it is the store's, also where its folder was moved or mounted elsewhere since.
-        is_ours = path.parent == store.parent or os.path.realpath(spilled.store) == os.path.realpath(store)
+        place = beside(store)
+        is_ours = path.parent == place.parent or os.path.realpath(spilled.store) == os.path.realpath(place)
         if is_ours:
             found[spilled.token].append(spilled)
     recordings = [sorted(parts, key=lambda part: part.part) for parts in found.values()]

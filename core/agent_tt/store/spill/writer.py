@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from agent_tt.addresses import beside
 from agent_tt.errors import StoreUnreadable
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.protocols import NO_STATE, keys_unknown
@@ -75,7 +76,7 @@ class SpillWriter:
         self._file = SpillFile(folder / name_of(store, token, part), is_durable=is_durable)
         try:
             self._file.append({
-                "spill": SPILL_FORMAT, "store": str(store), "run": run_id, "token": token, "part": part,
+                "spill": SPILL_FORMAT, "store": str(beside(store)), "run": run_id, "token": token, "part": part,
                 "owner": current_owner().to_json(), "joins": joins, "why": ingest_filter.admit_text(why),
                 "at": now_us(),
                 "step": numbers.step, "delivery": numbers.delivery,

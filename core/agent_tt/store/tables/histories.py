@@ -27,8 +27,9 @@ _DICTIONARY_OF_AGENT: Final = (
 )
 _MARK: Final = (
     "INSERT INTO changes(track, path, block, touched, struct, grown, len0) VALUES(?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT(track, path, block) DO UPDATE SET touched = touched | excluded.touched,"
-    " struct = struct | excluded.struct, grown = grown | excluded.grown, len0 = ifnull(len0, excluded.len0)"
+    " ON CONFLICT(track, path, block) DO UPDATE SET touched = changes.touched | excluded.touched,"
+    " struct = changes.struct | excluded.struct, grown = changes.grown | excluded.grown,"
+    " len0 = ifnull(changes.len0, excluded.len0)"
 )
 
 

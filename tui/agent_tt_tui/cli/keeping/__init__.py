@@ -4,6 +4,7 @@
 |---|---|
 | `rename`, `note`, `tag`, `meta` | what people write down about runs |
 | `pin`, `archive`, `delete` | keeping runs, hiding them, and letting them go |
+| `copy` | runs from one store into another |
 | `du`, `prune`, `prune_runs` | what fills a file; making a LangGraph database, or a store, smaller |
 | `drop` | steps whose states are not kept any more |
 | `importing` | copying threads of a LangGraph database into a store |

@@ -74,10 +74,10 @@ def command(
     from agent_tt.sources import is_store
 
     path = options.store_path()
-    if isinstance(path, Address):
+    if isinstance(path, Address) and not is_store(path):
         hint = "LangGraph's PostgresSaver has a `prune`."
         raise UsageError(f"{path} is only read: nothing is pruned on a server", hint=hint)
-    if path.is_file() and is_store(path):
+    if isinstance(path, Address) or (path.is_file() and is_store(path)):
         from agent_tt_tui.cli.keeping.prune_runs import prune_store
 
         if threads or out is not None:

@@ -44,7 +44,7 @@ def ask_for_trust(options: Options, store: Path, run: Run, *, trust: bool) -> No
     except Untrusted as error:
         if not trust:
             _ask(options, error, "Run it, and trust this store from now on?")
-        trust_store(store)
+        trust_store(store, run.id)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def ask_for_trust(
             refuse((error.message, "look at that code first; you are asked again when you run it"))
             return
         try:
-            trust_store(store)
+            trust_store(store, error.run_id)
         except AgentTTError as trouble:
             refuse((trouble.message, trouble.hint))
         else:
