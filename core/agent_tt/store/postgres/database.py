@@ -138,6 +138,16 @@ class PostgresDatabase(Database):
                     raise
             return loaded(ask(self.reconnect(), [(theirs, given)])[0].fetchall())
 
+    @contextlib.contextmanager
+    def moment(self) -> Iterator[int | None]:
+        """Keep other threads of this process away while the block lasts.
+
+        Each question is answered as of when it is asked: what is committed of a run never changes. No version is given,
+        as others may have written between two questions.
+        """
+        with self.lock:
+            yield None
+
     # ---------------------------------------------------------------- writing
 
     def adding(self) -> AbstractContextManager[Transaction]:
@@ -253,6 +263,10 @@ class _OfRun(Database):
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         """All rows that `sql` gives."""
         return self._database.query(sql, parameters)
+
+    def moment(self) -> AbstractContextManager[int | None]:
+        """What the database gives."""
+        return self._database.moment()
 
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
         """A write transaction, on this run alone."""

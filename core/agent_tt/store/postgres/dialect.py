@@ -41,7 +41,7 @@ _PAIR: Final = re.compile(r"json_extract\(e\.value, ('\$\[(\d)\]')\)")
 _FACT: Final = re.compile(r"json_extract\(((?:\w+\.)?\w+), '\$\.([\w.]+)'\)")
 _GIVEN: Final = re.compile(r"INSERT INTO (\w+)\((\w+), (.*?)\) VALUES\(NULL, ", re.DOTALL)
 _FORMER: Final = re.compile(r"json_each\(CASE WHEN typeof\(r\.meta\).*? END END,\s*'\$\.(\w+)'\)", re.DOTALL)
-_ROWS: Final = re.compile(r"json_group_array\(json_array\((.*)\)\)( FROM steps )")
+_ROWS: Final = re.compile(r"json_group_array\(json_array\((.*?)\)\), group_concat\(hex\(proof\), ''\)")
 _PLACE: Final = re.compile(r"\?")
 _DISTINCT: Final = re.compile(r" IS (NOT )?\?")
 
@@ -72,7 +72,11 @@ def in_words_of_postgres(sql: str) -> tuple[str, bool]:
     sql = _FORMER.sub(r"json_texts(r.meta, '\1')", sql)
     sql = _PAIR.sub(r"CAST(CAST(e.value AS json) ->> \2 AS BIGINT)", sql)
     sql = _FACT.sub(_fact, sql)
-    sql = _ROWS.sub(r"CAST(json_agg(json_build_array(\1)) AS text)\2", sql)
+    sql = _ROWS.sub(
+        r"coalesce(CAST(json_agg(json_build_array(\1) ORDER BY step) AS text), '[]'),"
+        r" string_agg(encode(proof, 'hex'), '' ORDER BY step)",
+        sql,
+    )
     gives = _GIVEN.match(sql)
     if gives is not None:
         table, key, columns = gives.groups()
