@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 import re
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -98,6 +97,12 @@ def ask(connection: Connection, statements: Sequence[Statement]) -> list[psycopg
     return cursors
 
 
+def _is_committed(connection: Connection, xid: str) -> bool:
+    """Whether the transaction of an id was committed."""
+    row = ask(connection, [(_STATUS, (xid,))])[0].fetchone() if xid else None
+    return row is not None and bool(row[0] == "committed")
+
+
 class Holder(Protocol):
     """The open database that a transaction is on, as far as it needs it.
 
@@ -133,7 +138,19 @@ class PostgresTransaction(Transaction):
         is_counted: whether it counts as a write of the run, of which others who write it should know.
     """
 
-    __slots__ = ("_alone", "_counted", "_database", "_durable", "_late", "_n", "_pending", "_run", "_sent", "_xid")
+    __slots__ = (
+        "_alone",
+        "_counted",
+        "_database",
+        "_durable",
+        "_late",
+        "_n",
+        "_on",
+        "_pending",
+        "_run",
+        "_sent",
+        "_xid",
+    )
 
     def __init__(
         self,
@@ -238,7 +255,7 @@ class PostgresTransaction(Transaction):
         """Send what is pending, and what is asked; give the cursor of that."""
         statements = [*self._pending, asked]
         self._pending.clear()
-        cursor = ask(self._database.connection, statements)[-1]
+        cursor = ask(self._on, statements)[-1]
         self._sent += statements if not asked[0].startswith("SELECT") else statements[:-1]
         return cursor
 
@@ -275,6 +292,7 @@ class PostgresTransaction(Transaction):
             statements += [(_ALONE if self._alone else _SHARED, ()), (_ID, ())]
         else:
             statements += [(_SHARED, ()), (_COUNTED if self._counted else _HELD, (self._run,))]
+        self._on = connection  # the one that it was begun on, and no other
         row = ask(connection, statements)[-1].fetchone()
         self._n, self._xid = (int(row[0]), str(row[1])) if row is not None else (0, "")
 
@@ -293,7 +311,7 @@ class PostgresTransaction(Transaction):
 
     def _commit_all(self, statements: Sequence[Statement]) -> None:
         try:
-            ask(self._database.connection, [*statements, ("COMMIT", ())])
+            ask(self._on, [*statements, ("COMMIT", ())])
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
@@ -314,17 +332,17 @@ class PostgresTransaction(Transaction):
             psycopg.Error: it cannot be made.
         """
         connection = self._database.reconnect()
-        status = ask(connection, [(_STATUS, (self._xid,))])[0].fetchone() if self._xid else None
-        if status is not None and status[0] == "committed":
+        before, xid = self._n, self._xid
+        if _is_committed(connection, xid):
             return
         if self._run is None:
             raise lost
-        before = self._n
         self._begin(connection)
         self._check_nothing_lost()
         if self._n != before:
-            with suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
+            connection.execute("ROLLBACK")
+            if _is_committed(connection, xid):  # it was being committed when it was asked for
+                return
             raise lost
         _LOG.debug("run %s is written once more: the server was lost", self._run)
         ask(connection, [*statements, ("COMMIT", ())])
