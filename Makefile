@@ -55,7 +55,7 @@ flips:
 
 # 10,000 requests to `agent-tt serve`, made up by its own description: some minutes.
 schema:
-	AGENT_TT_SCHEMA_EXAMPLES=135 python -m pytest -q -rP tests/core/serving/rest/test_rest_schema.py
+	AGENT_TT_SCHEMA_EXAMPLES=135 python -m pytest -q -rP tests/core/serving/rest/schema_requests.py
 
 # 16 processes record 1,000 durable steps each into PostgreSQL, with two crashes and restarts of the server and ten kills: some
 # minutes. The suite does it with four processes.

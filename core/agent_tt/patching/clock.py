@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.patching.draws import draw
 from agent_tt.patching.standins import StandInType, dress
+from agent_tt.recording.lanes.hooks import unpatched
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _drawn(name: str, live: Callable[[], Any], **args: object) -> Any:
 
 def live_reader(name: str) -> Callable[[], float]:
     """What reads the clock `time.NAME` for real, moved on as far as a replay has."""
-    original: Callable[[], float] = getattr(real_time, name)
+    original: Callable[[], float] = unpatched(getattr(real_time, name))
     whole = name.endswith("_ns")
 
     def live() -> float:
@@ -65,7 +66,7 @@ def _reader(name: str) -> Callable[[], float]:
 
 
 def _struct(name: str) -> Callable[..., real_time.struct_time]:
-    original: Callable[..., real_time.struct_time] = getattr(real_time, name)
+    original: Callable[..., real_time.struct_time] = unpatched(getattr(real_time, name))
 
     def live() -> list[object]:
         now = original(real_time.time() + moved_on())

@@ -15,6 +15,7 @@ from agent_tt.patching.environment import OS_ENVIRONMENT_NAMES
 from agent_tt.patching.ids import UUID_NAMES
 from agent_tt.patching.randomness import RANDOM_NAMES, SECRETS_NAMES, urandom
 from agent_tt.patching.standins import StandInModule, all_like
+from agent_tt.recording.lanes.hooks import unpatched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -37,8 +38,8 @@ _NAMES: Final[Mapping[PatchKind, tuple[tuple[ModuleType, Mapping[str, object]], 
 
 _ORIGINALS: Final[dict[ModuleType, dict[str, object]]] = {}
 for _module, _names in (pair for pairs in _NAMES.values() for pair in pairs):
-    _ORIGINALS.setdefault(_module, {}).update((name, getattr(_module, name)) for name in _names)
-"""By module and name: a replay replaces `time.monotonic` itself, and the agent's modules still hold the original."""
+    _ORIGINALS.setdefault(_module, {}).update((name, unpatched(getattr(_module, name))) for name in _names)
+"""By module and name: a replay or a hold replaces `time.monotonic` itself, and modules still have the original."""
 
 
 class Replacements:

@@ -65,6 +65,13 @@ def held_runs(source: RunSource, runs: Iterable[Run]) -> frozenset[str]:
     return frozenset(question.run_id for question in source.questions() if question.hold is not None)
 
 
+def run_shapes(source: RunSource, runs: Iterable[Run]) -> list[Shape]:
+    """The shapes of runs of a source, each with whether somebody holds its agent: `{…, held}`."""
+    listed = list(runs)
+    held = held_runs(source, listed)
+    return [run_shape(run) | {"held": run.id in held} for run in listed]
+
+
 def question_shape(question: CallQuestion, name: str) -> Shape:
     """`{question, run, name, step, call, kind, tool, effect, args, editable, can_give, asked, trouble, lane, …}`."""
     return {

@@ -25,7 +25,7 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.errors import ToolDenied
 from agent_tt.forking.outside.ledger import effects_of
-from agent_tt.intercepting import approvals
+from agent_tt.intercepting import asking
 from agent_tt.questions import Decision
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def test_somebody_is_asked_about_a_connection_once_and_not_where_its_name_is_loo
         asked.append(args)
         return Decision("run" if len(asked) == 1 else "refuse")
 
-    monkeypatch.setattr(approvals, "wait_for_decision", decide)
+    monkeypatch.setattr(asking, "_wait", decide)
     with here.step(**{"*socket": "ask"}):
         connected(("127.1", listener.port))
         with pytest.raises(ToolDenied, match="refused"):

@@ -56,6 +56,7 @@ class Place:
 PLACES = {
     "open": [Place("--at", ("open",))],
     "show": [Place("STEP", ("show", "--json"))],
+    "context": [Place("STEP", ("context", "--json"))],
     "blame": [Place("--at", ("blame", "--json"), ("messages[0]",))],
     "note": [Place("--at", ("note", "--json"), ("a note",), answers=False)],
     "meta": [Place("--at", ("meta", "--json"), ("ticket=A-1",))],
@@ -98,7 +99,23 @@ WHOLE_RUNS = {
 """Every command that takes runs, and no step of them."""
 
 NO_RUN = {
-    *("du", "golden", "import", "mcp", "plugins", "prune", "runs", "record", "samples", "sessions", "sql", "stats"),
+    *(
+        "copy",
+        "doctor",
+        "serve",
+        "du",
+        "golden",
+        "import",
+        "mcp",
+        "plugins",
+        "prune",
+        "runs",
+        "record",
+        "samples",
+        "sessions",
+        "sql",
+        "stats",
+    ),
     *("steady", "test"),
 }
 NEW_STEPS = {"--stop-at", "--mute"}

@@ -117,6 +117,13 @@ class Patch:
         self._replacement = self._original = None
 
 
+def unpatched(value: Any) -> Any:
+    """What a function was before patches of ours, and of others who say so, were put over it."""
+    while (below := getattr(value, "__wrapped__", None)) is not None:
+        value = below
+    return value
+
+
 def _hook_create_task(original: Function) -> Function:
     def create_task(loop: object, coro: object, **options: object) -> object:
         scope = here()

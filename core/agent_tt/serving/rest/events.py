@@ -22,7 +22,7 @@ from agent_tt.serving.rest.desk import Asked, Desk, desk_of
 from agent_tt.serving.rest.failures import TooMany
 from agent_tt.serving.rest.ids import RunId
 from agent_tt.shapes.answers import calls_of
-from agent_tt.shapes.records import run_shape, step_shape
+from agent_tt.shapes.records import run_shapes, step_shape
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -126,7 +126,7 @@ class _RunFollower:
         stands = run.status, run.name, run.steps
         if stands != self._stood:
             self._stood = stands
-            sent.append(_event("run", run_shape(run)))
+            sent.append(_event("run", run_shapes(asked.opened, [run])[0]))
         has_more = len(page) == _MOST_STEPS and self._seen == page[-1].number
         receiver = asked.desk.receiver
         goes_on = run.status == "running" or (receiver is not None and receiver.is_open(run.id))
@@ -158,7 +158,8 @@ class _RunsFollower:
         else:
             changed = [run for run in runs if self._known.get(run.id) != now[run.id]]
             told = [_event("gone", {"run": run_id}) for run_id in self._known if run_id not in now]
-            told += [_event("run", run_shape(asked.shown(run))) for run in reversed(changed)]
+            shown = [asked.shown(run) for run in reversed(changed)]
+            told += [_event("run", shape) for shape in run_shapes(asked.opened, shown)]
             if told:
                 sent = [*told, _event("seen", {}, mark)]
         self._known = now

@@ -103,6 +103,8 @@ class RunAnswer(BaseModel):
     pinned: bool
     archived: bool
     former_names: list[str]
+    held: bool | None = None
+    """Whether somebody holds its agent; where runs are listed or shown."""
     damaged: str | None = None
 
 

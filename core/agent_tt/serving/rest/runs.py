@@ -20,7 +20,14 @@ from agent_tt.serving.rest import models
 from agent_tt.serving.rest.desk import Asked, desk_of, no_run
 from agent_tt.serving.rest.ids import MOST_STEPS, CallNumber, Most, RunId, StepNumber, Text
 from agent_tt.shapes.answers import calls_of
-from agent_tt.shapes.records import call_shape, input_shape, labels_shape, notes_shape, run_shape, step_shape
+from agent_tt.shapes.records import (
+    call_shape,
+    input_shape,
+    labels_shape,
+    notes_shape,
+    run_shapes,
+    step_shape,
+)
 
 if TYPE_CHECKING:
     from agent_tt.model import Call, Run
@@ -79,7 +86,7 @@ async def runs(
                 raise no_run(after)
             found = found[ids.index(after) + 1 :]
         page = [asked.shown(run) for run in found[:limit]]
-        return {"runs": [run_shape(run) for run in page], "next": page[-1].id if len(found) > limit else None}
+        return {"runs": [*run_shapes(opened, page)], "next": page[-1].id if len(found) > limit else None}
 
     return await desk_of(request).ask(request, work)
 
@@ -87,7 +94,7 @@ async def runs(
 @router.get("/runs/{run}", response_model=models.RunAnswer)
 async def one_run(request: Request, run: RunId) -> Response:
     """Show one run."""
-    return await desk_of(request).ask(request, lambda asked: run_shape(asked.run(run)))
+    return await desk_of(request).ask(request, lambda asked: run_shapes(asked.opened, [asked.run(run)])[0])
 
 
 @router.get("/runs/{run}/forks", response_model=models.Runs)
@@ -100,7 +107,7 @@ async def forks(
 
     def work(asked: Asked) -> Shape:
         found = asked.opened.forks(asked.run(run).id, deep=deep)
-        return {"runs": [run_shape(asked.shown(each)) for each in found], "next": None}
+        return {"runs": [*run_shapes(asked.opened, map(asked.shown, found))], "next": None}
 
     return await desk_of(request).ask(request, work)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import NotAStore
-from agent_tt.shapes.records import Shape, held_runs, run_shape
+from agent_tt.shapes.records import Shape, held_runs, run_shape, run_shapes
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options, write_json
 from agent_tt_tui.cli.progress import counter
@@ -75,8 +75,7 @@ def _list_folder(options: Options, folder: Path, *, archived: bool, limit: int |
             runs = source.runs(archived=archived, limit=limit)
             name = str(source.path.relative_to(folder))
             if options.as_json:
-                held = held_runs(source, runs)
-                shapes += [run_shape(run) | {"file": str(source.path), "held": run.id in held} for run in runs]
+                shapes += [shape | {"file": str(source.path)} for shape in run_shapes(source, runs)]
             else:
                 terminal.line(Cell(terminal.safe(name), "strong"), f"  {shown.counted(len(runs), 'run')}")
                 _print_runs(terminal, runs, {}, held_runs(source, runs))

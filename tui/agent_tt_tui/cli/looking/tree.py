@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.model.facts import UserFacts
-from agent_tt.shapes.records import run_shape
+from agent_tt.shapes.records import held_runs, run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.changes import change_line, changes_of
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
@@ -16,7 +16,7 @@ from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
 from agent_tt_tui.cli.wording import branch, ended_cell, marks_of, no_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
@@ -44,10 +44,11 @@ def command(options: Options, run: str | None, *, archived: bool) -> None:
     with options.source(*([run] if run else [])) as source:
         found = None if run is None else source.run(run)
         runs = source.runs(archived=archived) if found is None else _family(source, found, archived=archived)
+        held = held_runs(source, runs)
         place, hidden = source.path, not runs and bool(source.runs(archived=True, limit=1))
     rows = run_rows(runs, sweeps="apart" if options.as_json else "grouped")
     if options.as_json:
-        write_json(_tree_shape(rows))
+        write_json(_tree_shape(rows, held))
         return
     terminal = options.terminal()
     if rows:
@@ -155,13 +156,13 @@ def _remarks(run: Run) -> list[str]:
     return [*facts, *(f"#{tag}" for tag in run.tags)]
 
 
-def _tree_shape(rows: Iterable[RunRow]) -> list[Wire]:
+def _tree_shape(rows: Iterable[RunRow], held: Collection[str]) -> list[Wire]:
     """`[{…as in runs, forks: [{…}]}]`: runs with what was forked from them inside, from rows in the order of a tree."""
     roots: list[Wire] = []
     open_lists: list[list[Wire]] = [roots]
     for row in rows:
         forks: list[Wire] = []
         del open_lists[len(row.last) + 1 :]
-        open_lists[-1].append({**run_shape(row.run), "forks": forks})
+        open_lists[-1].append({**run_shape(row.run), "held": row.run.id in held, "forks": forks})
         open_lists.append(forks)
     return roots
