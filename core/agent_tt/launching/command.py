@@ -30,6 +30,7 @@ from agent_tt.recording.steps.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.file.locate import ENVIRONMENT as STORE_VARIABLE
 from agent_tt.store.spill.taking_in import take_in
+from agent_tt.supervising.terminals import is_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -237,7 +238,7 @@ def _passing_signals_on() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]
     def hear(number: int, _frame: FrameType | None) -> None:
         if not started:
             early.append(number)
-        elif not (number in (signal.SIGINT, signal.SIGQUIT) and _came_from_the_terminal()):
+        elif not (number in (signal.SIGINT, signal.SIGQUIT) and is_in_front()):  # a terminal tells the program, too
             started[0].send_signal(number)
 
     def target(process: subprocess.Popen[bytes]) -> None:
@@ -254,20 +255,6 @@ def _passing_signals_on() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _came_from_the_terminal() -> bool:
-    """Whether Ctrl-C was pressed, as far as that can be told: a terminal sends it to every process in front of it."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
 
 
 # ---------------------------------------------------------------- afterwards

@@ -14,6 +14,7 @@ from agent_tt.errors import NotFound, UsageError
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE
 from agent_tt.recording.lanes.guard_bypass import ours
 from agent_tt.recording.runs.child_process import JOIN_VARIABLE
+from agent_tt.supervising.terminals import is_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,17 +97,8 @@ class Child:
 
 def _is_in_front() -> bool:
     """Whether this process and the program are those that a terminal sends its signals to."""
-    try:
-        with ours():
-            terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+    with ours():
+        return is_in_front()
 
 
 def _wait(process: int, ended: list[int], is_over: threading.Event) -> None:

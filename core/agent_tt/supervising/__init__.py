@@ -7,5 +7,6 @@
 | `keeper` | the small process beside each agent that ends it when what started it is gone |
 | `marks` | the word by which the processes of an agent are known |
 | `processes` | finding and ending every process that an agent has started |
+| `terminals` | whether a terminal sends its signals to this process |
 | `stopping` | `agent-tt stop`: ending a run of any process of this user on this machine |
 """
