@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-_PATIENCE_S: Final = 0.3
+_PATIENCE_S: Final = 1.0
 """How long a key waits for the one before it at most: what that was for may be gone, and then nobody tells its end."""
 
 
@@ -80,12 +80,13 @@ class TypedKeys:
 
     def leave_screen(self) -> None:
         """Take a key that a screen was left by for handled: nobody there tells it any more."""
-        if self._is_busy:
-            self._go_on(self._number)
+        if self._is_busy:  # by the app alone: what the screen still has to do, it may never do
+            self._app.call_later(self._app.call_later, self._next, self._number)
 
     def _go_on(self, number: int) -> None:
         """Let the next one go behind what the screen, and then the app, have to do."""
-        self._app.screen.call_later(self._app.call_later, self._next, number)
+        screen = self._app.screen
+        (screen if screen.is_running else self._app).call_later(self._app.call_later, self._next, number)
 
     async def _next(self, number: int) -> None:
         if number != self._number or not self._is_busy:
