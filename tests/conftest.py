@@ -155,6 +155,16 @@ def _no_link_is_left_behind() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _clocks_go_on() -> Iterator[None]:
+    """The clocks of a process that was held stay ours, so that they do not jump; a later test has its own again."""
+    yield
+    attaching = sys.modules.get("agent_tt.holding.attaching")
+    if attaching is not None:
+        attaching.HOLDING._clocks.close()
+        attaching.HOLDING._are_clocks_ours = False
+
+
+@pytest.fixture(autouse=True)
 def _warm_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Processes of a test that is marked `warm` need not import again what all of them import."""
     marker = request.node.get_closest_marker("warm")
