@@ -163,7 +163,11 @@ class _Walk:
             return self._clean(without_cookies(text, self._hide))
         if text and is_secret_text(name, text, lambda: " ".join(beside or ())):
             return self._secret(text, name)
-        return self._clean(text)
+        cleaned = self._clean(text)
+        # What is left would count as a secret the next time, such as `Bearer` and a mark: it does at once.
+        if cleaned is not text and is_secret_text(name, cleaned, lambda: " ".join(beside or ())):
+            return self._secret(text, name)
+        return cleaned
 
     def _number(self, number: float, name: str, beside: Mapping[str, Wire] | None) -> Wire:
         is_named = bool(name) and is_secret_number(name, number, lambda: " ".join(beside or ()))
