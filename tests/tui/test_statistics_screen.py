@@ -82,7 +82,7 @@ async def test_what_nobody_knows_is_a_dash_and_never_a_zero(counted):
         # runs, succeeded (0 % is known), steps, tokens, cost, took
         assert odd.split()[1:7] == ["1", "0", "%", "1", "–", "–"]
         await pilot.press("a")
-        await until(pilot, lambda: any("3" not in line and "odd.py:main" in line for line in screen_text(app)))
+        await until(pilot, lambda: any("odd.py:main" in line and "1 run" in line for line in screen_text(app)))
         await pilot.press("down", "down", "enter")
         text = await shown(app, pilot)
         assert "odd.py:main" in text[0]
