@@ -152,7 +152,7 @@ _BLENDED = (
     ("command", "warning", 0.42), ("result", "success", 0.22), ("user", "primary", 0.75), ("model", "secondary", 0.50),
     ("several", "foreground", 0.22), ("unknown", "foreground", 0.12),
 )  # fmt: skip
-"""Of each kind of origin the colour, and how much of it is blended over the pane."""
+"""For each kind of origin: its colour, and the share of that colour when it is blended with the pane, 0 to 1."""
 
 
 def _blends(variables: Mapping[str, str], ground: Color) -> dict[str, Style]:

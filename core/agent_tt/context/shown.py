@@ -75,7 +75,7 @@ class Tile:
 
     @property
     def kind(self) -> OriginKind:
-        """What the part is: `several` where its origins are of different kinds."""
+        """The kind of its origins: `several` where they differ, `unknown` where it has none."""
         kinds = {origin.kind for origin in self.origins}
         return kinds.pop() if len(kinds) == 1 else "several" if kinds else "unknown"
 

@@ -217,7 +217,7 @@ class RemoteRuns(RunSource):
         return self._ask("notes", _all(Note), run=run_id)
 
     def labels(self, run_id: str) -> dict[int, Label]:
-        """Give the labels of checkpoints of a run, by step."""
+        """Return the labels of a run's checkpoints by step number."""
         return {label.step: label for label in self._ask("labels", _all(Label), run=run_id)}
 
     def replays(self, run_id: str | None = None) -> list[Replay]:

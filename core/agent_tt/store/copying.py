@@ -93,7 +93,7 @@ def copy_between(
 
 
 class _Whose:
-    """Whether runs of a store were recorded by this user on this machine: a file says it of all that it holds."""
+    """Tells whether this user recorded the runs of a store on this machine. A store in a file has one answer for all."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -61,7 +61,7 @@ def _bits(block: dict[Path, _Bits], path: Path) -> _Bits:
 
 
 def _field_set_by(op: Op) -> str | None:
-    """The field of the state that an operation sets; None where it does anything else."""
+    """Name the top-level field that an operation sets; None for any other operation."""
     if len(op) != 3 or op[0] != "s":
         return None
     steps = op[1]

@@ -76,7 +76,7 @@ class _Pair:
 
 
 def read_exchanges(document: Document) -> Sequence[Transcript | Promise] | None:
-    """Read requests and their answers as runs, one for each request; None where the document has another format."""
+    """Read each request and its answer as a run of its own; return None if the document has another format."""
     whole = mapping(document.value)
     requests = dicts(whole.get("requests"))
     if requests and all(_named(each) and _asked(each) for each in requests):  # as Anthropic's clients send them

@@ -64,7 +64,7 @@ _OURS: Final = _Ours()
 
 @contextmanager
 def ours() -> Iterator[None]:
-    """Let what this thread does pass every guard, also that of a replay: it is none of the agent's doing.
+    """Switch off every guard for this thread, also that of a replay, while the block lasts.
 
     For what agent-tt itself needs to run a program at all, such as the port of a proxy and the program behind it.
     """

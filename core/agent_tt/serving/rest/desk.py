@@ -93,7 +93,7 @@ class Asked:
         return run, int(step)
 
     def step(self, run: Run, number: int) -> None:
-        """Refuse a step that is not there.
+        """Check that a run has a step.
 
         Raises:
             StepNotFound: there is no such step.

@@ -53,7 +53,7 @@ _META_AT: Final = 1 + STEPS.columns.index("meta")
 _NUMBER_AT: Final = 2
 _STATUS_AT: Final = 8
 _OVER: Final = frozenset({"ok", "error"})
-"""What a step is that nothing more is said of."""
+"""Statuses of steps that have ended."""
 
 _MOST_KEPT: Final = 16 << 20
 _STEP_SIZE: Final = 400

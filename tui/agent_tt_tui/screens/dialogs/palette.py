@@ -161,7 +161,7 @@ class PaletteDialog(Dialog[Offer]):
         self._top, self._about = PaletteTop(), PaletteAbout()
 
     def compose_content(self) -> ComposeResult:
-        """Yield the line, the list, and what the chosen one does."""
+        """Yield the input line, the list of commands, and the description of the chosen command."""
         yield Input(placeholder="what do you want to do?", compact=True, classes="dialog-input")
         yield self._top
         yield self._list

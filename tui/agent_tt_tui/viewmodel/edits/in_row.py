@@ -64,7 +64,7 @@ class RowField:
 
     @property
     def recorded_text(self) -> str:
-        """The recorded value as such a text."""
+        """The recorded value, written as the row writes it."""
         return _text_of(self.recorded)
 
     @property
