@@ -108,7 +108,7 @@ _HOMES = {
 }
 
 _COMPANIONS = {"record": ("agent_tt.seams.install", "agent_tt.holding.offered")}
-"""Modules to import as well when a name is first used: `record` also hooks HTTP libraries and lets an agent be held."""
+"""Modules to import with a name: `record` also hooks HTTP libraries and lets an agent be held."""
 
 __getattr__ = lazily(__name__, _HOMES, _COMPANIONS)
 

@@ -93,7 +93,7 @@ def copy_between(
 
 
 class _Whose:
-    """Tells whether this user recorded the runs of a store on this machine. A store in a file has one answer for all."""
+    """Tells whether this user recorded a run on this machine. All runs of a store in a file have the same answer."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -26,8 +26,9 @@ __all__ = ["Moment", "one_moment", "schema_problems"]
 
 _AT_ONCE: Final = 500
 _FORMAT: Final = "PRAGMA user_version"
-_PAGES_OF_8_KIB: Final = f"""SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) / 8192 AS BIGINT) FROM pg_class c
+_PAGES: Final = f"""SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) / 8192 AS BIGINT) FROM pg_class c
   WHERE c.relnamespace = '{SCHEMA}'::regnamespace AND c.relkind = 'r'"""  # noqa: S608  # ours
+"""Asks how large the tables of the store are, in pages of 8 KiB."""
 
 
 class _Found:
@@ -61,7 +62,7 @@ class Moment:
         if sql == _FORMAT:
             return _Found(iter([(schema.FORMAT_VERSION,)]))
         if sql == "PRAGMA page_count":
-            sql = _PAGES_OF_8_KIB
+            sql = _PAGES
         elif sql in OF_A_FILE:
             return _Found(iter(OF_A_FILE[sql]))
         return _Found(self._rows(sql, parameters))
