@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.tui.debugger_app import debugger, settled
 from tests.tui.fake_source import refund_loop
 from tests.tui.waiting import until
@@ -14,12 +13,9 @@ from agent_tt_tui import typed
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
 if TYPE_CHECKING:
-    from agent_tt_tui.app import AgentTT
+    import pytest
 
-pytestmark = pytest.mark.xfail(
-    run=False,
-    reason="a known fault: of keys that arrive at once, one behind a key that opens or closes a dialog may be lost",
-)
+    from agent_tt_tui.app import AgentTT
 
 NAMES = {":": "colon", "/": "slash", "\r": "enter", "\x1b": "escape"}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
+from textual.worker import WorkerCancelled, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from textual.events import Event
     from textual.timer import Timer
     from textual.widget import Widget
+    from textual.worker import Worker
+
+GOING: Final = "goto"
+"""The group of workers that look for the step to go to: the key that began one is handled when it has found it."""
 
 _PATIENCE_S: Final = 1.0
 """How long a key waits for the one before it at most: what that was for may be gone, and then nobody tells its end."""
@@ -88,8 +94,12 @@ class TypedKeys:
         screen = self._app.screen
         (screen if screen.is_running else self._app).call_later(self._app.call_later, self._next, number)
 
-    async def _next(self, number: int) -> None:
+    async def _next(self, number: int, *, is_patient: bool = True) -> None:
         if number != self._number or not self._is_busy:
+            return
+        going = [worker for worker in self._app.workers if worker.group == GOING and not worker.is_finished]
+        if going and is_patient:
+            self._app.run_worker(self._behind(going, number))
             return
         if self._timer is not None:
             self._timer.stop()
@@ -100,5 +110,12 @@ class TypedKeys:
             if self._waiting:
                 self._wait_no_longer_than(_PATIENCE_S)
 
+    async def _behind(self, workers: list[Worker[object]], number: int) -> None:
+        """Let the next one go behind what these workers have said."""
+        for worker in workers:
+            with suppress(WorkerFailed, WorkerCancelled):
+                await worker.wait()
+        self._go_on(number)
+
     def _wait_no_longer_than(self, seconds: float) -> None:
-        self._timer = self._app.set_timer(seconds, partial(self._next, self._number))
+        self._timer = self._app.set_timer(seconds, partial(self._next, self._number, is_patient=False))

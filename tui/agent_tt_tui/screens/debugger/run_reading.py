@@ -12,6 +12,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.screens.debugger.step_reader import StepRead, StepReader, StepWish
+from agent_tt_tui.typed import GOING
 from agent_tt_tui.viewmodel.debugger.folding import alike_runs
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE
@@ -173,19 +174,19 @@ class RunReading:
 
     def find_step(self, text: str, number: int) -> None:
         """Find the step that a text names: a number, `~1`, `@error`, or the next of that name after a step."""
-        self._start(lambda: self._find_step(text, number), "goto", exclusive=True)
+        self._start(lambda: self._find_step(text, number), GOING, exclusive=True)
 
     def find_time(self, us: int) -> None:
         """Find the step that ran so many microseconds after the run began; then `Arrived` is posted."""
-        self._start(lambda: self._find_time(us), "goto", exclusive=True)
+        self._start(lambda: self._find_time(us), GOING, exclusive=True)
 
     def find_state(self, text: str, number: int) -> None:
         """Find the state that a text names, to compare a step with it."""
-        self._start(lambda: self._find_state(text, number), "goto", exclusive=True)
+        self._start(lambda: self._find_state(text, number), GOING, exclusive=True)
 
     def find_write(self, number: int, path: Path, direction: int) -> None:
         """Find the nearest earlier (-1) or later (1) step that wrote a path."""
-        self._start(lambda: self._find_write(number, path, direction), "goto", exclusive=True)
+        self._start(lambda: self._find_write(number, path, direction), GOING, exclusive=True)
 
     def toggle_mark(self, number: int) -> None:
         """Mark a step, or take its mark away."""
