@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from agent_tt.errors import AgentTTError, Damaged, NotAStore, StoreBusy, StoreNotFound, StoreUnreadable, UsageError
+from agent_tt.errors import AgentTTError, Damaged, NotAStore, StoreUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,29 +24,12 @@ __all__ = ["Reader", "Server"]
 Result = TypeVar("Result")
 Reader: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
-_CONNECTION: Final = {
-    "connect_timeout": "10",
-    "application_name": "agent-tt",
-    "keepalives_idle": "30",
-    "tcp_user_timeout": "30000",
-}
-"""What holds where the address says nothing else: nobody waits for ever for a server that is gone."""
-
 _SESSION: Final = (
     "SET default_transaction_read_only = on",
     "SET lock_timeout = '5s'",
     "SET statement_timeout = '120s'",
     "SET timezone = 'UTC'",
 )
-
-_NO_DATABASE: Final = "3D000"
-_NO_TABLE: Final = ("42P01", "42703")
-_NO_RIGHT: Final = "42501"
-_NO_LOGIN: Final = "28"
-_DAMAGED: Final = "XX"
-_TOO_SLOW: Final = ("57014", "55P03")
-_CANNOT_CONNECT: Final = "08"
-_SHUTTING_DOWN: Final = "57P"
 
 
 class Server:
@@ -135,24 +118,11 @@ class Server:
             self._known = None
 
     def _connect(self) -> Reader:
+        from agent_tt.store.postgres.connecting import reach
+        from agent_tt.store.postgres.driver import psycopg
+
         try:
-            import psycopg
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError as error:  # also where psycopg finds no client library of PostgreSQL
-            raise UsageError(
-                f"psycopg, which reads {self.address}, is not installed here",
-                hint="pip install 'agent-tt[postgres]'",
-            ) from error
-        try:
-            parameters = conninfo_to_dict(self.address.url)
-        except psycopg.Error:  # its words quote the address, of which any part may be the password
-            raise UsageError(
-                f"{self.address} is not the address of a database",
-                hint="postgresql://USER@HOST:PORT/DATABASE; in a name or password %40 is @, %3A is : and %2F is /",
-            ) from None
-        given: dict[str, Any] = {**_CONNECTION, **parameters, "client_encoding": "utf8"}
-        try:
-            connection = psycopg.connect(**given, prepare_threshold=None)
+            connection = reach(self.address, prepare_threshold=None)
         except psycopg.Error as error:
             raise self._named(error) from None
         try:
@@ -168,30 +138,15 @@ class Server:
 
     def _named(self, error: psycopg.Error) -> AgentTTError:
         """The error that says what the server, or its client, said."""
-        code, words = error.sqlstate or "", self._words(error)
-        # What is said while a connection is made has no code.
-        if code == _NO_DATABASE or (not code and "database" in words and "does not exist" in words):
-            return StoreNotFound(f"{self.address} is not there: {words}", hint="Check the database's name.")
-        if code.startswith(_NO_LOGIN) or "authentication failed" in words or "no password supplied" in words:
-            hint = "Check user and password; a password may also stand in PGPASSWORD or in ~/.pgpass."
-            return StoreUnreadable(f"{self.address} lets nobody in so: {words}", hint=hint)
-        if code in _NO_TABLE:
+        from agent_tt.store.postgres.errors import NO_RIGHT, NO_TABLE, common_error, words_of
+
+        common = common_error(self.address, error)
+        if common is not None:
+            return common
+        code, words = error.sqlstate or "", words_of(self.address, error)
+        if code in NO_TABLE:
             return NotAStore(f"{self.address} has other tables than LangGraph makes: {words}")
-        if code == _NO_RIGHT:
+        if code == NO_RIGHT:
             hint = "Let this user read them: GRANT SELECT ON checkpoints, checkpoint_blobs, checkpoint_writes,"
             return StoreUnreadable(f"{self.address}: {words}", hint=f"{hint} checkpoint_migrations TO …")
-        if code in _TOO_SLOW:
-            return StoreBusy(f"{self.address} did not answer in time: {words}", hint="Try again when it does less.")
-        if code.startswith(_DAMAGED):
-            return Damaged(f"{self.address} is damaged: {words}")
-        if not code or code.startswith((_CANNOT_CONNECT, _SHUTTING_DOWN)):
-            hint = "Check host and port, and that the server runs."
-            return StoreUnreadable(f"{self.address} cannot be reached: {words}", hint=hint)
         return StoreUnreadable(f"{self.address} cannot be read: {words} ({code})")
-
-    def _words(self, error: psycopg.Error) -> str:
-        """What went wrong, on one line and without the password."""
-        words = " ".join(str(error).split()) or type(error).__name__
-        for secret in self.address.secrets:
-            words = words.replace(secret, "***")
-        return words

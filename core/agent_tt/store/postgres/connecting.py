@@ -22,7 +22,7 @@ from agent_tt.store.postgres.schema import SCHEMA
 if TYPE_CHECKING:
     from agent_tt.addresses import Address
 
-__all__ = ["Connection", "connect", "forget_connections", "let_go", "reconnect"]
+__all__ = ["Connection", "connect", "forget_connections", "let_go", "reach", "reconnect"]
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
@@ -154,7 +154,17 @@ def _new(address: Address, *, read_only: bool) -> Connection:
         raise our_error(address, error) from None
 
 
-def _make(address: Address, *, read_only: bool) -> Connection:
+def reach(address: Address, **options: Any) -> Connection:
+    """A new connection to any database, whoever made its tables.
+
+    Args:
+        address: where it is.
+        options: for psycopg.
+
+    Raises:
+        UsageError: the address cannot be understood.
+        psycopg.Error: as the server, or the client, says; see `common_error`.
+    """
     try:
         parameters = conninfo_to_dict(address.url)
     except psycopg.Error:  # its words quote the address, of which any part may be the password
@@ -163,7 +173,11 @@ def _make(address: Address, *, read_only: bool) -> Connection:
             hint="postgresql://USER@HOST:PORT/DATABASE; in a name or password %40 is @, %3A is : and %2F is /",
         ) from None
     given: dict[str, Any] = {**_CONNECTION, **parameters, "client_encoding": "utf8"}
-    connection = psycopg.connect(**given, autocommit=True)
+    return psycopg.connect(**given, **options)
+
+
+def _make(address: Address, *, read_only: bool) -> Connection:
+    connection = reach(address, autocommit=True)
     try:
         connection.adapters.register_dumper(int, Int8BinaryDumper)  # one width: a statement is prepared once
         connection.adapters.register_loader("numeric", _Sum)
