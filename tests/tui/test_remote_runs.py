@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING
 
 import psutil
@@ -26,35 +26,47 @@ from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.runs.run_list import RunList
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from agent_tt.marking.source import MarkedSource
+
+
+@asynccontextmanager
+async def listing(folder: Path) -> AsyncIterator[tuple[AgentTT, Pilot[None], MarkedSource, str]]:
+    """The app with the samples of a server listed, what it reads them from, and the address of the server."""
+    store = folder / "runs.db"
+    store.write_bytes(SAMPLES.read_bytes())
+    with serving(store, folder) as address, closing(marked(open_server(address, TOKEN))) as source:
+        app = AgentTT(lambda: RunsScreen(source), look=Look())
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: app.screen.query_one(RunList).line_count > 0)
+            yield app, pilot, source, address
 
 
 async def test_a_run_of_a_server_is_listed_opened_and_walked_through(tmp_path: Path) -> None:
-    store = tmp_path / "runs.db"
-    store.write_bytes(SAMPLES.read_bytes())
-    with serving(store, tmp_path) as address, closing(marked(open_server(address, TOKEN))) as source:
-        app = AgentTT(lambda: RunsScreen(source), look=Look())
-        async with app.run_test(size=(120, 40)) as pilot:
-            listed = app.screen.query_one(RunList)
-            await until(pilot, lambda: listed.line_count > 0)
-            assert any(FLAKY in line for line in screen_text(app))
-            assert any(address in line for line in screen_text(app))
-            assert not any(TOKEN in line for line in screen_text(app))
-            for _ in range([row.run.name for row in listed.rows].index(FLAKY)):
-                await pilot.press("down")
-            await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, DebuggerScreen))
+    async with listing(tmp_path) as (app, pilot, source, address):
+        listed = app.screen.query_one(RunList)
+        assert any(FLAKY in line for line in screen_text(app))
+        assert any(address in line for line in screen_text(app))
+        assert not any(TOKEN in line for line in screen_text(app))
+        for _ in range([row.run.name for row in listed.rows].index(FLAKY)):
+            await pilot.press("down")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen))
+        screen = await settled(pilot)
+        assert screen.model.last == 10
+        await pilot.press("home")
+        for step in range(1, 7):
+            await pilot.press("right")
             screen = await settled(pilot)
-            assert screen.model.last == 10
-            await pilot.press("home")
-            for step in range(1, 7):
-                await pilot.press("right")
-                screen = await settled(pilot)
-                assert screen.time.view.state == source.state(source.run(FLAKY).id, step)
-            assert any("price order" in line for line in screen_text(app))
-            await pilot.press("f")
-            await pilot.pause()
-            assert app.is_running, "a fork is refused in words"
+            assert screen.time.view.state == source.state(source.run(FLAKY).id, step)
+        assert any("price order" in line for line in screen_text(app))
+        await pilot.press("f")
+        await pilot.pause()
+        assert app.is_running, "a fork is refused in words"
 
 
 async def test_an_instrumented_agent_grows_on_the_screen(tmp_path: Path) -> None:
@@ -78,18 +90,12 @@ async def test_an_instrumented_agent_grows_on_the_screen(tmp_path: Path) -> None
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 async def test_a_server_that_ends_is_said_and_the_app_stays(tmp_path: Path) -> None:
-    store = tmp_path / "runs.db"
-    store.write_bytes(SAMPLES.read_bytes())
-    with serving(store, tmp_path) as address, closing(marked(open_server(address, TOKEN))) as source:
-        app = AgentTT(lambda: RunsScreen(source), look=Look())
-        async with app.run_test(size=(120, 40)) as pilot:
-            listed = app.screen.query_one(RunList)
-            await until(pilot, lambda: listed.line_count > 0)
-            server = _process_of(address)
-            server.send_signal(signal.SIGINT)
-            await until(pilot, lambda: any("does not answer" in line for line in screen_text(app)))
-            assert any(FLAKY in line for line in screen_text(app))
-            await until(pilot, lambda: server.status() == psutil.STATUS_ZOMBIE)
+    async with listing(tmp_path) as (app, pilot, _, address):
+        server = _process_of(address)
+        server.send_signal(signal.SIGINT)
+        await until(pilot, lambda: any("does not answer" in line for line in screen_text(app)))
+        assert any(FLAKY in line for line in screen_text(app))
+        await until(pilot, lambda: server.status() == psutil.STATUS_ZOMBIE)
 
 
 def _process_of(address: str) -> psutil.Process:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -11,9 +11,6 @@ from agent_tt.errors import UsageError
 from agent_tt.golden.header import FOLDER
 from agent_tt_tui.cli.asking.tokens import chosen_token
 from agent_tt_tui.cli.options import Options, common_options
-
-if TYPE_CHECKING:
-    from agent_tt.serving.starting import Starter
 
 TOKEN_VARIABLE: Final = "AGENT_TT_SERVER_TOKEN"  # noqa: S105  the name of a variable
 PORT: Final = 8411
@@ -103,7 +100,12 @@ def command(
             hint="Add --allow-host NAME, and put a proxy with TLS before it.",
         )
     token, is_new = chosen_token(TOKEN_VARIABLE, token_file)
-    starter = _starter(allow, ask, time_limit, max_runs, max_running, max_tokens, max_cost) if allow_forks else None
+    starter = None
+    if allow_forks:
+        from agent_tt.serving.starting import Leave, Starter
+
+        seconds = parse_duration(time_limit)
+        starter = Starter(Leave(allow, seconds, max_runs, max_tokens, max_cost, ask, max_running))
 
     def told(address: str) -> None:
         click.echo(f"agent-tt: {address}", err=True)
@@ -130,20 +132,3 @@ def command(
         told,
     )
     return 0
-
-
-def _starter(
-    allow: tuple[str, ...],
-    ask: tuple[str, ...],
-    time_limit: str,
-    max_runs: int,
-    max_running: int,
-    max_tokens: int | None,
-    max_cost: float | None,
-) -> Starter:
-    """What starts agents; loaded only with leave."""
-    from agent_tt.forking.terms import parse_duration
-    from agent_tt.serving.starting import Leave, Starter
-
-    seconds = parse_duration(time_limit)
-    return Starter(Leave(allow, seconds, max_runs, max_tokens, max_cost, ask, max_running))
