@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
+
+from tests.served_in_thread import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,11 +76,5 @@ def serving(answer: Callable[[str, bytes], bytes] | object, status: int = 200) -
         status: the status of every answer.
     """
     body = b"" if callable(answer) else json.dumps(answer).encode()
-    with Web(answer if callable(answer) else lambda _path, _sent: body, status) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Web(answer if callable(answer) else lambda _path, _sent: body, status)) as server:
+        yield server

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.core.seams.provider_answers import new
+from tests.served_in_thread import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,14 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def playing(script: Script, texts: Texts = ()) -> Iterator[Models]:
     """A server for the length of a block."""
-    with Models(script, texts) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Models(script, texts)) as server:
+        yield server
 
 
 class _Read(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.served_in_thread import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,14 +106,8 @@ class Model(BaseHTTPRequestHandler):
 def model() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     server.hits = 0
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with served(server):
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.mark.parametrize("form", ["plain", "stream"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.served_in_thread import served
 
 import agent_tt
 from agent_tt.errors import UsageError
@@ -94,15 +94,8 @@ class Model(BaseHTTPRequestHandler):
 
 @contextmanager
 def model() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), Model)) as server:
         yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.fixture

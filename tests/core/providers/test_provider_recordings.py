@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.recordings import MISSING, recordings
+from tests.served_in_thread import served
 
 import agent_tt
 from agent_tt.providers import recognise
@@ -87,15 +87,8 @@ def serving(file: Path):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Recorded)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), Recorded)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.mark.parametrize("part", EXPECTED)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
+
+from tests.served_in_thread import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,11 +139,5 @@ def _anthropic(*, stream: bool) -> list[bytes]:
 @contextmanager
 def provider() -> Iterator[Provider]:
     """A provider while the block lasts."""
-    with Provider() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Provider()) as server:
+        yield server

@@ -11,6 +11,7 @@ import pytest
 from tests.core.conformance.reading import check_source
 from tests.core.serving.asking import FLAKY, SAMPLES
 from tests.core.serving.rest.served import TOKEN, serving
+from tests.served_in_thread import served
 
 import agent_tt
 from agent_tt import samples
@@ -148,15 +149,8 @@ def answering(body: bytes, status: int = 200) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 ODD = [

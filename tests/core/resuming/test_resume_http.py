@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections import Counter, defaultdict
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
+from tests.served_in_thread import served
 
 import agent_tt
 from agent_tt.errors import UsageError
@@ -73,12 +73,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with served(Server()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def broken_off(folder: Path, server: Server, method: str, agent: str = AGENT) -> Path:
