@@ -79,7 +79,7 @@ def our_error(
         )
     if code == _NO_ROOM:
         return StoreUnreadable(f"{address} cannot grow: {words}", hint="Free some space on the server's disk.")
-    if code.startswith(_BAD_VALUE) or isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
+    if code.startswith(_BAD_VALUE) or isinstance(error, psycopg.DataError):
         return StoreUnreadable(f"{address} cannot hold a value that it was given: {words} ({code})")
     return StoreUnreadable(f"{address} cannot be used: {words} ({code})")
 

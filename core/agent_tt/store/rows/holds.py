@@ -80,12 +80,12 @@ def let_go(tx: Transaction, run: int, number: int | None) -> list[int]:
 
 
 class Lookout:
-    """Looks before each call whether somebody holds a run: where nobody wrote, in the time of one small question.
+    """Looks before each call whether somebody holds a run: where nobody wrote to a file, by one small question.
 
     Of the notes it reads only those that are new since it looked last: a store may have very many.
 
     Args:
-        database: the file.
+        database: the store.
         run: the run (row number).
     """
 
@@ -98,11 +98,13 @@ class Lookout:
 
     def holds(self) -> list[Hold]:
         """The holds that stand."""
-        ((others,),) = self._database.query("PRAGMA data_version")
-        if others == self._others:
-            return []
+        others = None
+        if self._database.is_file:  # a server has no such number: its notes are asked each time
+            ((others,),) = self._database.query("PRAGMA data_version")
+            if others == self._others:
+                return []
         ((last,),) = self._database.query("SELECT max(note) FROM notes")
         found = list(_read(self._database, " AND n.note >= ? AND n.run = ?", (self._first, self._run)))
         self._first = min((number for number, _ in found), default=(last or 0) + 1)
-        self._others = None if found else int(others)
+        self._others = None if found else others
         return [hold for _, hold in found if hold is not None]

@@ -223,3 +223,13 @@ def test_a_process_that_an_agent_forks_has_a_connection_of_its_own(store: Sqlite
     writer.finish("succeeded")
     assert [each.name for each in store.steps(writer.run_id)] == ["step", "of the child", "step"]
     assert store.verify() == []
+
+
+def test_a_run_is_held_and_let_go_of_from_another_connection(postgres: TestDatabase, store: SqliteStore) -> None:
+    writer = begin(store, {})
+    assert writer.holds() == []
+    with closing(open_store(postgres.address)) as other:
+        hold = other.hold_run(writer.run_id, when="tool == 'pay'")
+        assert [(each.id, each.when) for each in writer.holds()] == [(hold.id, "tool == 'pay'")]
+        assert other.let_go(writer.run_id) == 1
+    assert writer.holds() == []
