@@ -17,7 +17,7 @@ from agent_tt.codec.paths import without_envelopes
 from agent_tt.codec.wire import VALUE
 from agent_tt.history.changes.ops import MAX_TOUCHES, touches, trace
 from agent_tt.history.changes.trace import trace_forward
-from agent_tt.history.hashing import path_id, path_text, text_id
+from agent_tt.history.hashing import path_text, text_id
 from agent_tt.history.log.pages import BLOCK
 from agent_tt.history.log.track_marks import IndexRows, TrackMarks
 
@@ -106,8 +106,9 @@ class PendingMarks:
     def flush(self, tx: LogTransaction, track: int, seq: int) -> None:
         """Write the marks; from now on the index reaches to `seq`."""
         texts = self._texts()
-        rows = [*self._rows(track, texts), *(_row(track, *mark) for mark in self._full)]
+        rows = self._rows(track, texts)
         texts.update((path, path_text(path)) for _, path, _ in self._full)
+        rows += [_row(track, block, text_id(texts[path]), bits) for block, path, bits in self._full]
         tx.put_marks(track, seq, {text_id(text): text for text in texts.values()}, rows)
         self._blocks.clear()
         self._full.clear()
@@ -132,10 +133,9 @@ class PendingMarks:
         piece, self._full = self._full[-most:], self._full[:-most]
         if not self._full:
             self._reach = self._end
-        texts = [path_text(path) for _, path, _ in piece]
-        tx.put_marks(
-            track, self._reach, {text_id(text): text for text in texts}, [_row(track, *mark) for mark in piece]
-        )
+        texts = {path: path_text(path) for _, path, _ in piece}
+        rows = [_row(track, block, text_id(texts[path]), bits) for block, path, bits in piece]
+        tx.put_marks(track, self._reach, {text_id(text): text for text in texts.values()}, rows)
 
     def paths(self) -> dict[int, str]:
         """The paths that are marked, as rows of `paths`."""
@@ -150,15 +150,15 @@ class PendingMarks:
 
     def _rows(self, track: int, texts: Mapping[Path, str]) -> list[tuple[int, int, int, int, int, int, int | None]]:
         return sorted(
-            (track, text_id(texts[path]), block, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
+            _row(track, block, text_id(texts[path]), bits)
             for block, paths in self._blocks.items()
-            for path, b in paths.items()
+            for path, bits in paths.items()
         )
 
 
-def _row(track: int, block: int, path: Path, bits: _Bits) -> tuple[int, int, int, int, int, int, int | None]:
-    """One mark as a row of `changes`."""
-    return track, path_id(path), block, _signed(bits.touched), _signed(bits.struct), _signed(bits.grown), bits.length
+def _row(track: int, block: int, path: int, bits: _Bits) -> tuple[int, int, int, int, int, int, int | None]:
+    """One mark as a row of `changes`, of a path that has that number."""
+    return track, path, block, _signed(bits.touched), _signed(bits.struct), _signed(bits.grown), bits.length
 
 
 def _signed(bits: int) -> int:

@@ -158,15 +158,8 @@ class TrackMarks:
 
     def newest(self, path: Path, kind: TouchKind, first: int, last: int) -> int:
         """The newest of checkpoints first..last that changed a path in the way that `kind` names; -1 for none."""
-        if last > self.reach:
-            for seqs, _ in self.by_block(path, kind, first, last):
-                return seqs[-1]
-            return -1
-        for rows in self._read(path, kind, first, last, newest_first=True):
-            for block, bits, _ in reversed(rows):
-                seqs = _marked(block * BLOCK, bits & _ALL_BITS, first, last)
-                if seqs:
-                    return seqs[-1]
+        for seqs, _ in self.by_block(path, kind, first, last):
+            return seqs[-1]
         return -1
 
     def by_block(

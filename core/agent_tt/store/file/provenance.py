@@ -63,7 +63,7 @@ def is_made_here(path: Path, run_id: str = "") -> bool:
     if key is None:
         return False
     if isinstance(path, Address):
-        return _is_stamped(path, run_id)
+        return _is_stamped(path, run_id, key)
     if not _is_sqlite(path):
         return False
     try:
@@ -155,12 +155,9 @@ def stamp_run(database: Database, tx: Transaction, run: int) -> None:
         tx.execute(_STAMP_RUN, (run, _run_stamp(key, run_id, agent, meta)))
 
 
-def _is_stamped(address: Address, run_id: str) -> bool:
+def _is_stamped(address: Address, run_id: str, key: bytes) -> bool:
     from agent_tt.store.postgres.database import PostgresDatabase
 
-    key = _key(make=False)
-    if key is None:
-        return False
     with closing(PostgresDatabase(address, read_only=True)) as database:
         found = database.query(
             "SELECT r.id, r.agent, r.meta, s.stamp FROM runs r JOIN stamps s ON s.run = r.run WHERE r.id = ?", (run_id,)

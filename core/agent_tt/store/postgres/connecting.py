@@ -11,6 +11,7 @@ import atexit
 import os
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.errors import UsageError
@@ -20,9 +21,11 @@ from agent_tt.store.postgres.errors import is_lost, our_error
 from agent_tt.store.postgres.schema import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent_tt.addresses import Address
 
-__all__ = ["Connection", "connect", "forget_connections", "let_go", "reach", "reconnect"]
+__all__ = ["Connection", "connect", "forget_connections", "lent", "let_go", "reach", "reconnect"]
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
@@ -95,8 +98,29 @@ def connect(address: Address, *, read_only: bool = False) -> Connection:
         StoreNotFound: the server has no such database.
         StoreUnreadable: the server cannot be reached, or does not let this user in.
     """
-    connection = _kept(address)
-    return _set_up(connection, read_only=read_only) if connection is not None else _new(address, read_only=read_only)
+    while (connection := _IDLE.take(address.url)) is not None:
+        try:
+            return _set_up(connection, read_only=read_only)
+        except psycopg.Error:  # the server may have been restarted since
+            connection.close()
+    try:
+        return _make(address, read_only=read_only)
+    except psycopg.Error as error:
+        raise our_error(address, error) from None
+
+
+@contextmanager
+def lent(address: Address) -> Iterator[Connection]:
+    """A connection for a look, which is kept for who asks next.
+
+    Raises:
+        As `connect`.
+    """
+    connection = connect(address, read_only=True)
+    try:
+        yield connection
+    finally:
+        let_go(address, connection)
 
 
 def reconnect(address: Address, *, read_only: bool, patience_s: float) -> Connection:
@@ -116,23 +140,6 @@ def reconnect(address: Address, *, read_only: bool, patience_s: float) -> Connec
         time.sleep(_RETRY_S)
 
 
-def _kept(address: Address) -> Connection | None:
-    while (connection := _IDLE.take(address.url)) is not None:
-        if _is_sound(connection):
-            return connection
-        connection.close()
-    return None
-
-
-def _is_sound(connection: Connection) -> bool:
-    """Whether a connection that was let go can be used: it is asked, for the server may have been restarted."""
-    try:
-        connection.execute("SELECT 1")
-    except psycopg.Error:
-        return False
-    return True
-
-
 def let_go(address: Address, connection: Connection) -> None:
     """Keep a connection for who asks next, or close it."""
     is_idle = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
@@ -145,13 +152,6 @@ def let_go(address: Address, connection: Connection) -> None:
 def forget_connections(address: Address | None = None) -> None:
     """Close what is kept, of one address or of all."""
     _IDLE.drop(None if address is None else address.url)
-
-
-def _new(address: Address, *, read_only: bool) -> Connection:
-    try:
-        return _make(address, read_only=read_only)
-    except psycopg.Error as error:
-        raise our_error(address, error) from None
 
 
 def reach(address: Address, **options: Any) -> Connection:

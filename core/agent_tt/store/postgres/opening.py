@@ -9,7 +9,7 @@ from agent_tt import _version
 from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound
 from agent_tt.store.file import schema
 from agent_tt.store.liveness import now_us
-from agent_tt.store.postgres.connecting import connect, forget_connections
+from agent_tt.store.postgres.connecting import connect, forget_connections, lent
 from agent_tt.store.postgres.database import PostgresDatabase
 from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import Translation
@@ -42,7 +42,7 @@ def tables_of(address: Address) -> Tables:
     Raises:
         As `connect`.
     """
-    with closing(connect(address, read_only=True)) as connection, Translation(address):
+    with lent(address) as connection, Translation(address):
         return _tables_of(connection)
 
 
@@ -66,7 +66,7 @@ def open_address(
         UsageError, StoreUnreadable: as `connect`.
     """
     with Translation(address):
-        with closing(connect(address, read_only=True)) as connection:
+        with lent(address) as connection:
             tables = _tables_of(connection)
             found = _layout(connection) if tables == "ours" else 0
         if found < LAYOUT:
