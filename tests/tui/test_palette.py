@@ -12,8 +12,10 @@ from agent_tt_tui.keymaps import CONTEXTS
 from agent_tt_tui.keymaps.found_by import FOUND_BY
 from agent_tt_tui.look import Look
 from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.palette import OfferList, PaletteDialog
 from agent_tt_tui.screens.dialogs.pick import PickDialog
+from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.theme import OURS
 from agent_tt_tui.viewmodel.offers import GROUPS, SIGNS, Offer, found, hit_of
 
@@ -320,3 +322,15 @@ async def test_a_theme_is_tried_under_the_cursor_and_taken_back_by_esc():
         await pilot.press("f4", "down", "down", "enter")
         assert pilot.app.theme == OURS[2][0].name
         assert 'theme = "tt-contrast" in the configuration' in screen_text(pilot.app)[-1]
+
+
+async def test_the_key_of_the_palette_does_nothing_in_a_dialog():
+    app = debugger(refund_loop(21))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("colon", "ctrl+p")
+        assert type(app.screen) is PromptDialog
+        await pilot.press("escape", "ctrl+p", "ctrl+p")
+        assert type(app.screen) is PaletteDialog
+        await pilot.press("escape")
+        assert type(app.screen) is DebuggerScreen

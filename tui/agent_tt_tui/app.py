@@ -48,6 +48,8 @@ class AgentTT(App[None]):
 
     TITLE = "agent-tt"
     CSS_PATH = "styles.tcss"
+    ENABLE_COMMAND_PALETTE = False  # screens that have one bind its key; Textual's own binding would go before dialogs
+
     watched: reactive[Watched | None] = reactive(None)
     """How the tests stand that are watched; None where none are."""
 
