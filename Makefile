@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test quick bench peers frameworks node flips schema survival mutants pictures samples
+.PHONY: check lint types layers test quick bench peers frameworks node flips schema survival copies holds mutants pictures samples
 
 check: lint types layers test
 
@@ -36,6 +36,7 @@ bench:
 	python tests/benchmarks/bench_langgraph.py
 	python tests/benchmarks/bench_hostile.py
 	python -m tests.benchmarks.bench_postgres
+	python -m tests.benchmarks.bench_live_spans
 
 # The same small agent forked by agent-tt and by other tools, which are installed for it: some minutes.
 peers:
@@ -61,6 +62,14 @@ schema:
 # minutes. The suite does it with four processes.
 survival:
 	AGENT_TT_SURVIVAL=16x1000 nice python -m pytest -q tests/core/store/postgres/test_survival.py
+
+# 1,000 runs with forks, notes and names copied from a file into PostgreSQL and back: digests, states and a golden are equal.
+copies:
+	AGENT_TT_COPIED_RUNS=1000 nice python -m pytest -q tests/core/store/postgres/test_copying.py -k copy_to_a_server_and_back
+
+# An agent that works is held, changed and let go 100 times, in each of three kinds of concurrency; then replayed.
+holds:
+	AGENT_TT_HOLDS=100 nice python -m pytest -q tests/core/holding/test_held_runs.py -k again_and_again
 
 # Small changes to the code that no test notices: a random sample of each package, or all with SAMPLE=all. Wants the
 # extra `mutants`. The sample takes half an hour or more, all of them most of a day.

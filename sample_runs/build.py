@@ -1,5 +1,7 @@
 """Record the runs that are shipped: run every prebuilt sample and put its run into `runs.db` beside this file.
 
+They are recorded on a simulated clock (`simulated_time.py`): their times are those of an agent with real services.
+
 `python sample_runs/build.py [FILE]`
 """
 
@@ -9,6 +11,7 @@ import sqlite3
 import sys
 import tempfile
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from agent_tt import samples
@@ -16,18 +19,23 @@ from agent_tt.store import copy_run, open_store
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.definitions import CALLS, RUNS, STEPS
 
+FIRST_BEGINS = datetime.fromisoformat("2026-03-16T09:04:00+00:00")
+APART = timedelta(minutes=17)
+
 
 def build(target: Path) -> None:
     """Record all shipped runs afresh and replace `target` by a store that holds them and nothing else."""
     with tempfile.TemporaryDirectory(prefix="agent-tt-samples-") as scratch:
         fresh = Path(scratch) / target.name
         with closing(open_store(fresh, create=True)) as store:
-            for sample in samples.names():
-                if sample.prebuilt:
-                    recorded, run_id = samples.record_run(sample, Path(scratch))
-                    with closing(open_store(recorded, read_only=True)) as source:
-                        copy_run(source, store, run_id, root="")
-                    print(f"{sample.name}: {sample.title}")
+            for place, sample in enumerate(sample for sample in samples.names() if sample.prebuilt):
+                begins_us = int((FIRST_BEGINS + place * APART).timestamp()) * 1_000_000
+                through = ("simulated_time.py", str(begins_us))
+                recorded, run_id = samples.record_run(sample, Path(scratch), through=through)
+                with closing(open_store(recorded, read_only=True)) as source:
+                    copied = copy_run(source, store, run_id, root="")
+                store.set_metadata(copied, {"clock": "simulated"})
+                print(f"{sample.name}: {sample.title}")
         pack(fresh, forget=Path(scratch))
         target.write_bytes(fresh.read_bytes())
 

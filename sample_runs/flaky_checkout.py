@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import agent_tt
-from sample_model import Answer, Message, ask_for, requested, say, tool_message
+from sample_model import Answer, Message, ask_for, hosted, requested, say, takes, tool_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
 }
 VOUCHERS = {"SPRING10": 10}
 CARD_LIMITS_IN_EUROS = {"card_8802": 1500}
+FIRST_WAIT_SECONDS = 5.0
 
 
 class PaymentError(Exception):
@@ -48,36 +49,42 @@ class PaymentError(Exception):
 @agent_tt.tool(effect="read")
 def load_cart(cart_id: str) -> list[dict[str, Any]]:
     """The lines of a cart."""
+    takes(0.08, 0.15)
     return [{"cart": cart_id, "sku": "lamp-07", "count": 2}, {"cart": cart_id, "sku": "bulb-e27", "count": 4}]
 
 
 @agent_tt.tool(effect="read")
 def check_stock(skus: list[str]) -> dict[str, int]:
     """How many of each article there are."""
+    takes(0.1, 0.3)
     return {sku: CATALOGUE[sku]["stock"] for sku in skus}
 
 
 @agent_tt.tool(effect="read")
 def find_customer(cart_id: str) -> dict[str, Any]:
     """Who a cart belongs to, and how they pay."""
+    takes(0.08, 0.2)
     return {"cart": cart_id, "name": "Jonas Weber", "country": "DE", "card": "card_8802"}
 
 
 @agent_tt.tool(effect="read")
 def quote_shipping(grams: int, country: str) -> dict[str, Any]:
     """What a parcel costs."""
+    takes(0.2, 0.4)
     return {"country": country, "cents": 490 if grams < 5_000 else 990}
 
 
 @agent_tt.tool(effect="read")
 def check_voucher(code: str) -> dict[str, Any]:
     """What a voucher is worth."""
+    takes(0.1, 0.2)
     return {"code": code, "percent": VOUCHERS.get(code, 0)}
 
 
 @agent_tt.tool(effect="read")
 def price_order(lines: list[dict[str, Any]], shipping_cents: int, percent_off: int) -> dict[str, Any]:
     """What an order costs in all, in cents."""
+    takes(0.15, 0.3)
     goods = sum(_article(line)["cents"] * line["count"] for line in lines)
     return {"total": goods - goods * percent_off // 100 + shipping_cents, "unit": "cent"}
 
@@ -89,6 +96,7 @@ def charge_card(card: str, amount: float) -> dict[str, Any]:
     Raises:
         PaymentError: the card cannot pay that much.
     """
+    takes(1.2, 2.0)
     if amount > CARD_LIMITS_IN_EUROS[card]:
         raise PaymentError("insufficient_funds", "rq_5512")
     return {"card": card, "amount": amount, "receipt": "rc_20931"}
@@ -97,6 +105,7 @@ def charge_card(card: str, amount: float) -> dict[str, Any]:
 @agent_tt.tool(effect="write")
 def place_order(cart_id: str, receipt: str) -> dict[str, Any]:
     """Hand a paid cart to the warehouse."""
+    takes(0.4, 0.8)
     return {"order": f"{cart_id}-1", "receipt": receipt, "arrives_in_days": 3}
 
 
@@ -116,6 +125,7 @@ TOOLS: dict[str, Callable[..., Any]] = {
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 def checkout_model(messages: list[Message], task: str, cart: dict[str, Any], payment: dict[str, Any]) -> Answer:
     """The policy: the tool that does this task, with its arguments from what is known; or what to tell the customer."""
     lines = cart.get("lines", [])
@@ -148,6 +158,8 @@ def main(state: State | None = None) -> State:
     with agent_tt.record("flaky-checkout", state=state, model=MODEL, version="1") as run:
         while state["answer"] is None:
             task = next_task(state)
+            if task == "charge card":
+                back_off(state["payment"]["refusals"])
             # A refused payment is a failed step and not the end: the next turn tries again.
             with suppress(PaymentError), run.step(task, state) as step:
                 answer = checkout_model(state["messages"], task, state["cart"], state["payment"])
@@ -168,6 +180,12 @@ def main(state: State | None = None) -> State:
                 keep(state, task, result)
                 state["messages"].append(tool_message(answer, result))
     return state
+
+
+def back_off(refusals: list[str]) -> None:
+    """Wait before a payment is tried again, each time for twice as long: the bank may be busy."""
+    if refusals:
+        takes(FIRST_WAIT_SECONDS * 2 ** (len(refusals) - 1))
 
 
 def next_task(state: State) -> str:

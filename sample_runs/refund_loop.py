@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import agent_tt
-from sample_model import Answer, Message, ask_for, requested, say, tool_message, used_tokens
+from sample_model import Answer, Message, ask_for, hosted, requested, say, takes, tool_message, used_tokens
 
 if TYPE_CHECKING:
     from agent_tt.recording.steps import RecordedStep
@@ -40,6 +40,7 @@ SMALL_WORDS = frozenset(
 @agent_tt.tool(effect="read")
 def search_docs(query: str) -> dict[str, Any]:
     """The articles of the help centre that hold every word of `query`."""
+    takes(0.08, 0.4)
     words = query.lower().split()
     docs = [
         {"title": title, "text": text}
@@ -50,6 +51,7 @@ def search_docs(query: str) -> dict[str, Any]:
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 def support_model(messages: list[Message], tools: list[str]) -> Answer:
     """The policy: answer from the documents found; without any, search if it may, else say that there are none."""
     found = [doc for result in search_results(messages) for doc in result["docs"]]

@@ -2,7 +2,7 @@
 
 The lead plans and hands out work. The web and the papers researcher search and read in tasks of their own, each with a
 notebook of its own; the critic lists doubts meanwhile and checks the claims as soon as a researcher is done. The lead
-weighs what is left and writes the report. One of the web pages is gone: the team copes.
+weighs what is left and writes the report. One of the web pages never comes: the team waits for it, and copes.
 
 Run it: `python research_team.py`.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import agent_tt
-from sample_model import Answer, Message, ask_for, requested, say, tool_message
+from sample_model import Answer, Message, ask_for, hosted, requested, say, takes_beside, tool_message
 
 if TYPE_CHECKING:
     from agent_tt.recording.recorder import Recording
@@ -28,15 +28,18 @@ Claim = dict[str, Any]
 MODEL = {"model": "rules-1", "temperature": 0.0, "max_tokens": 400, "prompt_version": "team-4"}
 
 MOST_SOURCES = 3
+MOST_SECONDS = 15
+"""How long a page is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that can be found. `text` is None where the page is gone."""
+    """A text that can be found: None where its server does not answer, which else takes so many seconds."""
 
     title: str
     words: str
     text: str | None
+    seconds: float = 0.3
 
 
 WEB = {
@@ -50,6 +53,7 @@ WEB = {
         "Our heat pump offers",
         "heat pump cost offer",
         "Our heat pump always pays for itself. Order this week.",
+        seconds=0.9,
     ),
     "owners-forum.example/t/1974": Source("Heat pump in our house of 1974", "heat pump old house", None),
     "energy-advice.example/solar": Source(
@@ -82,7 +86,7 @@ PAPERS = {
 @agent_tt.tool(effect="read")
 async def web_search(words: list[str]) -> list[str]:
     """Addresses of pages that fit the words, best first."""
-    await round_trips(3)
+    await takes_beside(0.08, 0.3)
     return best_matches(WEB, words)
 
 
@@ -91,33 +95,33 @@ async def read_page(address: str) -> str:
     """The text of a page.
 
     Raises:
-        ConnectionError: the page is gone.
+        TimeoutError: its server does not answer.
     """
-    await round_trips(2)
-    text = WEB[address].text
-    if text is None:
-        raise ConnectionError(f"410 Gone: {address}")
-    return text
+    page = WEB[address]
+    await takes_beside(MOST_SECONDS if page.text is None else page.seconds)
+    if page.text is None:
+        raise TimeoutError(f"no answer within {MOST_SECONDS} s: {address}")
+    return page.text
 
 
 @agent_tt.tool(effect="read")
 async def paper_search(words: list[str]) -> list[str]:
     """Ids of papers that fit the words, best first."""
-    await round_trips(4)
+    await takes_beside(0.3, 0.4)
     return best_matches(PAPERS, words)
 
 
 @agent_tt.tool(effect="read")
 async def read_abstract(paper: str) -> str:
     """The abstract of a paper."""
-    await round_trips(2)
+    await takes_beside(0.15, 0.4)
     return PAPERS[paper].text or ""
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 async def lead_model(messages: list[Message], task: str, claims: list[Claim]) -> Answer:
     """The lead's policy: name the words to look for, weigh claims against objections, or write the report."""
-    await round_trips(1)
     question = messages[-1]["content"]
     match task:
         case "plan":
@@ -131,16 +135,16 @@ async def lead_model(messages: list[Message], task: str, claims: list[Claim]) ->
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 async def search_model(messages: list[Message], tool: str, words: list[str]) -> Answer:
     """A researcher's policy: turn the words of the plan into a search."""
-    await round_trips(1)
     return ask_for(messages, tool, words=words)
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 async def reader_model(text: str, words: list[str]) -> Answer:
     """A researcher's policy: the one sentence of a text that says most about the words, figures counting double."""
-    await round_trips(2)
 
     def worth(sentence: str) -> int:
         lower = sentence.lower()
@@ -150,9 +154,9 @@ async def reader_model(text: str, words: list[str]) -> Answer:
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 async def critic_model(claims: list[Claim], doubts: list[str]) -> Answer:
     """The critic's policy: the doubts to have in mind, or the sources of the claims that they apply to."""
-    await round_trips(1)
     if not doubts:
         return say(claims, "sells what it praises; says no figure")
     doubtful = [claim["source"] for claim in claims if "shop" in claim["source"] or not re.search(r"\d", claim["text"])]
@@ -209,7 +213,7 @@ async def search_the_web(run: Recording, plan: list[str]) -> Notebook:
 
     async def read(address: str) -> None:
         site = address.partition("/")[0]
-        with suppress(ConnectionError), run.step(f"read {site}", notebook, agent="web") as step:
+        with suppress(TimeoutError), run.step(f"read {site}", notebook, agent="web") as step:
             text = await read_page(address)
             answer = await reader_model(text, plan)
             note_claim(notebook, answer, address)
@@ -300,12 +304,6 @@ def subject_words(question: str) -> list[str]:
 def words_of(answer: Answer) -> list[str]:
     """The words that a model said."""
     return str(answer["message"]["content"]).split()
-
-
-async def round_trips(count: int) -> None:
-    """Let the others run as often as a network call would: deterministic, and no time passes."""
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agent_tt
-from sample_model import Answer, Message, ask_for, requested, say, tool_message
+from sample_model import Answer, Message, ask_for, hosted, requested, say, takes, tool_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +65,7 @@ EUROS_FOR_ONE = {"CZK": 0.04, "GBP": 1.17, "JPY": 0.0061}
 @agent_tt.tool(effect="read")
 def find_traveller(name: str) -> dict[str, Any]:
     """A traveller's profile."""
+    takes(0.08, 0.15)
     return {"name": name, "passport": "DE", "card": "card_4417", "seat": "window"}
 
 
@@ -75,6 +76,7 @@ def find_place(name: str) -> dict[str, Any]:
     Raises:
         LookupError: the agency does not go there.
     """
+    takes(0.1, 0.2)
     if name not in PLACES:
         raise LookupError(f"no place called {name!r}: there are {', '.join(PLACES)}")
     place = PLACES[name]
@@ -90,12 +92,14 @@ def find_place(name: str) -> dict[str, Any]:
 @agent_tt.tool(effect="read")
 def check_weather(place: str, month: int) -> dict[str, Any]:
     """What the weather usually is like in a month (1 to 12)."""
+    takes(0.15, 0.4)
     return {"place": place, "month": month, "usually": PLACES[place].weather}
 
 
 @agent_tt.tool(effect="read")
 def entry_rules(country: str, passport: str) -> dict[str, Any]:
     """What a traveller needs to be let in."""
+    takes(0.15, 0.4)
     papers = {"GB": "an electronic travel authorisation", "JP": "nothing but the passport, for up to 90 days"}
     return {"country": country, "passport": passport, "needs": papers.get(country, "an identity card")}
 
@@ -103,12 +107,14 @@ def entry_rules(country: str, passport: str) -> dict[str, Any]:
 @agent_tt.tool(effect="read")
 def exchange_rate(currency: str) -> dict[str, Any]:
     """How many euros one unit of a currency costs."""
+    takes(0.1, 0.25)
     return {"currency": currency, "euros": EUROS_FOR_ONE[currency]}
 
 
 @agent_tt.tool(effect="read")
 def search_flights(to: str, day: str) -> list[dict[str, Any]]:
     """Flights on a day, there and back, cheapest first."""
+    takes(0.25, 0.4)
     fare = 40 + PLACES[to].km * 8 // 100
     return [
         {"id": f"HF{number}", "to": to, "day": day, "departs": departs, "euros": fare * percent // 100}
@@ -119,6 +125,7 @@ def search_flights(to: str, day: str) -> list[dict[str, Any]]:
 @agent_tt.tool(effect="read")
 def search_trains(to: str, day: str) -> list[dict[str, Any]]:
     """Trains on a day, there and back, cheapest first."""
+    takes(0.25, 0.4)
     fare = 20 + PLACES[to].km * 11 // 100
     return [
         {"id": f"EC{number}", "to": to, "day": day, "departs": departs, "euros": fare * percent // 100}
@@ -129,12 +136,14 @@ def search_trains(to: str, day: str) -> list[dict[str, Any]]:
 @agent_tt.tool(effect="read")
 def search_hotels(place: str, nights: int) -> list[dict[str, Any]]:
     """Hotels with a free room, cheapest first."""
+    takes(0.2, 0.4)
     return [{"name": name, "euros": euros * nights} for name, euros, _ in PLACES[place].hotels]
 
 
 @agent_tt.tool(effect="read")
 def hotel_rating(place: str, hotel: str) -> dict[str, Any]:
     """What guests think of a hotel, from 0 to 5."""
+    takes(0.08, 0.2)
     rating = next(rating for name, _, rating in PLACES[place].hotels if name == hotel)
     return {"hotel": hotel, "rating": rating}
 
@@ -184,6 +193,7 @@ TOOLS: dict[str, Callable[..., Any]] = {
 
 
 @agent_tt.llm(model="rules-1")
+@hosted
 def travel_model(messages: list[Message], item: str, trip: dict[str, Any], facts: Facts) -> Answer:
     """The policy: which tool settles this item of the checklist, given what is known; or the closing words."""
     place, there = facts.get("place", {}), trip["destination"]
@@ -363,6 +373,7 @@ def ledger() -> Path:
 
 
 def _enter(tool: str, **arguments: object) -> dict[str, Any]:
+    takes(0.8, 1.6)
     with ledger().open("a", encoding="utf-8") as file:
         file.write(json.dumps({"tool": tool, **arguments}) + "\n")
     return {"status": "confirmed", "reference": f"{tool.upper()}-{sum(map(ord, str(arguments))):05d}"}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import settings
 from tests.core.seams.certificates import certificate_files
+from tests.loaded_libraries import LOADED, libraries
 from tests.warm_processes import warm_processes
 
 import agent_tt
@@ -76,14 +77,17 @@ def _keep_folders_in_memory() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let the garbage collector pass over what lives to the end: the tests, and the libraries that they import.
+    """Keep the bytecode of the tests, and let the garbage collector pass over them and the libraries that they import.
 
-    While they are collected it would look through them again and again, for a third of the time.
+    While they are collected it would look through them again and again, for a third of the time. And where Python is
+    told to write no bytecode, each worker would compile all tests anew each time, for more than half of it.
     """
     gc.disable()
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False
     try:
         return (yield)
     finally:
+        sys.dont_write_bytecode = writes_none
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
         gc.enable()
@@ -120,6 +124,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     # Not the test's own `monkeypatch`, which would then be undone after what other fixtures look at in the end.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AGENT_TT_SESSIONS", "off")  # those of whoever runs the tests are none of their business
+        patch.setenv("AGENT_TT_HINTS", "off")  # what was explained to them is in their own settings
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))
         yield
 
@@ -137,10 +142,9 @@ def _without_clients_of_other_tests() -> Iterator[None]:
     if "psycopg" not in sys.modules:
         yield
         return
-    loaded, by_name = native_libraries._loaded, native_libraries._BY_NAME
-    before = frozenset(loaded())
+    before, by_name = libraries(), native_libraries._BY_NAME
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native_libraries, "_loaded", lambda: (path for path in loaded() if path not in before))
+        patch.setattr(native_libraries, "_loaded", lambda: (path for path in LOADED() if path not in before))
         patch.setattr(native_libraries, "_BY_NAME", {key: by_name[key] for key in by_name if key != "psycopg.pq"})
         yield
 
@@ -192,3 +196,13 @@ def postgres(postgres_server: str) -> Iterator[TestDatabase]:
 
     with database(postgres_server, f"t{os.getpid()}_{next(_COUNT)}") as made:
         yield made
+
+
+@pytest.fixture(params=["file", "server"])
+def either_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a test records: a file that is not there yet, and a database of a server without tables."""
+    if request.param == "file":
+        return tmp_path / "runs.db"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    address: Path = request.getfixturevalue("postgres").address
+    return address

@@ -44,7 +44,10 @@ class Last:
     def __del__(self, say=print): say("taken apart")
 last = Last()
 atexit.register(print, "at exit")
-threading.Timer(0.01, print, ["thread"]).start()
+def wait_for_the_end():
+    threading.main_thread().join()
+    print("thread")
+threading.Thread(target=wait_for_the_end).start()
 print("main")
 """,
     ),

@@ -9,8 +9,9 @@ One test of such a module whose subject it is after all is marked `cold`.
 
 While a warm test runs, `subprocess.Popen` has a process of this Python forked by `tests/warm_server.py`. It is as real
 as any other: a child of this one, with its own number, memory, session and files, which may be killed. What differs:
-its modules are loaded already, and are not taken apart at its end; `/proc` shows the command line and the environment
-of what it was forked from; and `sys.flags` knows no `-P`. Whatever the server does not know how to do (other programs,
+its modules are loaded already, and are not taken apart at its end; what follows from them alone was worked out before
+(the places of hooks, the search for secrets); `/proc` shows the command line and the environment of what it was forked
+from; and `sys.flags` knows no `-P`. Whatever the server does not know how to do (other programs,
 other options, a function before the start) is started as ever, and so is everything where there is no Linux.
 """
 
@@ -38,9 +39,27 @@ OURS: Final = (
     "agent_tt.rerunning.rerun",
     "agent_tt.rerunning.filling",
     "agent_tt.rerunning.replayed",
+    "agent_tt.rerunning.from_recording",
+    "agent_tt.rerunning.from_state",
+    "agent_tt.recording.record",
+    "agent_tt.recording.runs.fallback",
+    "agent_tt.recording.steps.model_turns",
+    "agent_tt.history.payloads.training",
+    "agent_tt.holding.offered",
+    "agent_tt.interop.threads.source",
+    "agent_tt.launching.command",
+    "agent_tt.providers.prices",
+    "agent_tt.seams.processes.popen_seam",
+    "agent_tt.seams.processes.spawn_seam",
+    "agent_tt.store.checking.verify_rows",
+    "agent_tt.store.writer",
     "agent_tt_tui.cli.root",
+    "agent_tt_tui.cli.running.record",
+    "encodings.idna",
+    "platformdirs.unix",
+    "tomllib",
 )
-"""What is imported in any case."""
+"""What is imported in any case: nearly every process records, or is recorded."""
 
 _SERVER: Final = str(Path(__file__).with_name("warm_server.py"))
 _TAKEN: Final = ("PYTHON", "LC_", "LANG")

@@ -1,7 +1,8 @@
 """The interpreter that `tests/warm_processes.py` forks: `python warm_server.py FD MODULE…`.
 
-It imports the modules, then forks itself for each request that comes through the socket FD. What it forks becomes the
-process that was asked for: with its arguments, environment, folder, files and session, and an own `__main__`.
+It imports the modules, does what each process would do first, and once, then forks itself for each request that comes
+through the socket FD. What it forks becomes the process that was asked for: with its arguments, environment, folder,
+files and session, and an own `__main__`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,25 @@ import threading
 import time
 import types
 from importlib.machinery import SourceFileLoader
-from typing import NoReturn
+from typing import Final, NoReturn
+
+from agent_tt.providers.reading import _OURS as PROVIDERS
+from agent_tt.recording.lanes.hooks import HOOKS
+from agent_tt.rerunning.warm.server import _prepare as prepare_agents
 
 HEAD = 8
+
+LATER: Final = {
+    "httpx": ("httpcore",),
+    "httpx2": ("httpcore2",),
+    "openai": (
+        "openai.resources.chat.chat",
+        "openai.resources.chat.completions.completions",
+        "openai.resources.responses.responses",
+    ),
+    "pydantic_ai": ("pydantic_ai.models.openai", "pydantic_ai.providers.openai", "genai_prices.data"),
+}
+"""What a library imports only when it is used: with openai that is half of what a short process of its client does."""
 
 
 def main() -> None:
@@ -33,12 +50,34 @@ def main() -> None:
     del sys.path[0]  # the folder of this file, which no other process looks into
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    for library in LATER.keys() & sys.modules:
+        for module in LATER[library]:
+            importlib.import_module(module)
+    prepare()
     gc.collect()
     gc.freeze()  # the pages of what lives on stay shared
     asked = serve(channel)
     channel.close()
     become(asked)
     end(ended(asked))
+
+
+def prepare() -> None:
+    """Do what each process that records would do, and do once: it depends on what is loaded here alone.
+
+    Where the hooks belong is then known of all modules, and what reads requests of models is imported.
+    """
+    prepare_agents()
+    for place in PROVIDERS.values():
+        importlib.import_module(place.partition(":")[0])
+    if "openai" in sys.modules:
+        from openai.types.chat import ChatCompletion
+        from openai.types.responses import Response
+
+        for answer in (ChatCompletion, Response):  # pydantic works their schema out when the first one comes
+            answer.model_rebuild()
+    HOOKS.acquire()
+    HOOKS.release()
 
 
 def serve(channel: socket.socket) -> dict:

@@ -36,15 +36,21 @@ def main() -> int:
     if rerun.follows == "halt":
         from agent_tt.rerunning.replayed import replay_and_leave
 
-        gc.enable()
+        _collect_again()
         replay_and_leave(rerun)
     from agent_tt.rerunning.filling import fill
 
-    gc.enable()
+    _collect_again()
     code = fill(rerun)
     if is_forked:
         let_go()
     return code
+
+
+def _collect_again() -> None:
+    """Turn the garbage collector on again, and let it skip all objects that the imports made."""
+    gc.freeze()
+    gc.enable()
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _say_why(charge: dict[str, Any]) -> None:
 
     why = f"it ended with what had started it: process {charge['parent']} is gone"
     try:
-        path = found_again(charge["store"], os.environ.get("AGENT_TT_STORE"))
+        path = found_again(charge["store"])
         with closing(open_store(path)) as store:
             if store.run(charge["run"]).status in ("running", "crashed", "interrupted"):
                 store.set_run_status(charge["run"], "interrupted", ErrorInfo("agent_tt.errors:Interrupted", why))

@@ -12,7 +12,7 @@ import sys
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from agent_tt.addresses import STORE_VARIABLE, found_again
+from agent_tt.addresses import found_again
 from agent_tt.errors import AgentTTError
 from agent_tt.model.retention import retention_of
 from agent_tt.pruning import plan_pruning, prune
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         0 when it is done, else that of the error.
     """
     told = json.loads(arguments[0])
-    path = found_again(told["store"], os.environ.get(STORE_VARIABLE))
+    path = found_again(told["store"])
     try:
         with closing(open_store(path)) as store:
             plan = plan_pruning(store, retention_of(told["retention"]), now_us())

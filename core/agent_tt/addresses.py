@@ -165,18 +165,16 @@ def told(path: Path) -> str:
     return path.url if isinstance(path, Address) else str(path)
 
 
-def found_again(text: str, *variables: str | None) -> Path:
-    """The path that a text names; of an address that is shown without its password, the one of `variables` that it is.
+def found_again(text: str) -> Path:
+    """Give the path that a text names; an address whose password is hidden is completed from `AGENT_TT_STORE`.
 
     Args:
-        text: what was told, perhaps where others could read it.
-        variables: texts that may be the whole address.
+        text: a file, or an address as it may be shown. Where the variable names another store, the text is taken as
+            it is.
     """
-    path = located(text)
-    if isinstance(path, Address):
-        for each in variables:
-            if each and is_address(each) and str(Address.of(each)) == text:
-                return Address.of(each)
+    path, known = located(text), os.environ.get(STORE_VARIABLE, "")
+    if isinstance(path, Address) and is_address(known) and str(Address.of(known)) == text:
+        return Address.of(known)
     return path
 
 

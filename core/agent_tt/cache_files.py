@@ -9,6 +9,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from agent_tt.addresses import identity_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -43,7 +45,7 @@ def cache_folder(kind: str = "search") -> Path:
 
 def cache_path(store: Path, folder: Path | None = None, ending: str = ".db") -> Path:
     """The file for a store, by default its index of texts; neither need exist."""
-    name = hashlib.blake2b(os.fsencode(os.path.realpath(store)), digest_size=16).hexdigest()
+    name = hashlib.blake2b(os.fsencode(identity_of(store)), digest_size=16).hexdigest()
     return (folder or cache_folder()) / f"{name}{ending}"
 
 

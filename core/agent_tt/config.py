@@ -6,6 +6,7 @@
 | `theme` | name of a Textual theme, or `auto` |
 | `glyphs` | `auto`, `unicode` or `ascii` |
 | `keys` | a table: id of a command to its keys, joined by commas |
+| `columns` | a list: the columns of the timeline, in their order; the app writes it into the user's own file |
 | `commands` | a table, in the user's own file alone: a name to a command line for the app, or to one with its `key` |
 | `checkpoints` | which steps `agent-tt record` takes a checkpoint of: `all`, `every:10`, `error`, …; with commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
@@ -19,10 +20,13 @@
 | `sampling` | a table: which runs are kept when they are over; see `agent_tt.model.sampling` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 | `sessions` | `true` or `false`: whether sessions of coding agents are looked for; see `agent_tt.found.places` |
+| `hints` | `true` or `false`: whether the app explains itself when it is first used |
+| `seen` | a list: what the app has explained; it writes that into the user's own file |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
-`AGENT_TT_SEARCH_INDEX` and `AGENT_TT_SESSIONS`, which are `on` or `off`) is stronger than the project, and that is
-stronger than the user's file; options of a command are stronger than all of them. Nothing is ever created by reading.
+`AGENT_TT_SEARCH_INDEX`, `AGENT_TT_SESSIONS` and `AGENT_TT_HINTS`, which are `on` or `off`) is stronger than the
+project, and that is stronger than the user's file; options of a command are stronger than all of them. Nothing is ever
+created by reading.
 The words of a policy are read where a fork is planned.
 """
 
@@ -32,12 +36,13 @@ import difflib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import located
 from agent_tt.errors import UsageError
 from agent_tt.redaction.rules import Rules, patterns_of
@@ -54,7 +59,8 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling", "sessions", "commands"),
+    *("on_store_error", "redaction", "redact", "effects", "retention", "sampling", "sessions", "commands", "columns"),
+    *("hints", "seen"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -110,6 +116,7 @@ class Config:
         glyphs: Which set of glyphs; None where nobody said.
         keys: Ids of commands to keys, joined by commas.
         commands: Commands of the user's own, by name.
+        columns: Columns of the timeline, by name in their order; None where nobody said.
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
         effects: Names of tools, and patterns of names, to what their calls do; see `effect_of_tool`.
         headers: Names of request headers that count as part of a question, beside those that always do.
@@ -123,6 +130,8 @@ class Config:
         sampling: Which runs are kept: as `retention`; see `agent_tt.model.sampling`.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
         sessions: Whether sessions of coding agents are looked for; None where nobody said, which is yes.
+        hints: Whether the app explains itself when it is first used; None where nobody said, which is yes.
+        seen: What the app has explained.
     """
 
     store: Path | None = None
@@ -130,6 +139,7 @@ class Config:
     glyphs: GlyphSetting | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, OwnCommand] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
     effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
@@ -142,6 +152,8 @@ class Config:
     sampling: Mapping[str, str | float] = field(default_factory=dict)
     search_index: bool | None = None
     sessions: bool | None = None
+    hints: bool | None = None
+    seen: tuple[str, ...] = ()
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -192,6 +204,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         glyphs=strong.glyphs or weak.glyphs,
         keys={**weak.keys, **strong.keys},
         commands={**weak.commands, **strong.commands},
+        columns=weak.columns if strong.columns is None else strong.columns,
         calls={**weak.calls, **strong.calls},
         effects={**weak.effects, **strong.effects},
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
@@ -204,6 +217,8 @@ def _merge(weak: Config, strong: Config) -> Config:
         sampling={**weak.sampling, **strong.sampling},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
         sessions=weak.sessions if strong.sessions is None else strong.sessions,
+        hints=weak.hints if strong.hints is None else strong.hints,
+        seen=tuple(dict.fromkeys([*weak.seen, *strong.seen])),
     )
 
 
@@ -245,6 +260,7 @@ def _environment_config(env: Mapping[str, str]) -> Config:
         policies=_environment_policy(env.get(_POLICY_VARIABLE)),
         search_index=_switch(env, "AGENT_TT_SEARCH_INDEX"),
         sessions=_switch(env, "AGENT_TT_SESSIONS"),
+        hints=_switch(env, "AGENT_TT_HINTS"),
     )
 
 
@@ -311,9 +327,10 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
         keys=_keymap(table.get("keys", {}), path),
         commands=_commands(table["commands"], path, source) if "commands" in table else {},
+        columns=_names(table["columns"], f"{path}: columns", "took") if "columns" in table else None,
         calls=_calls(table.get("calls", {}), path),
         effects=_tool_effects(table.get("effects", {}), f"{path}: effects"),
-        headers=_names(table.get("headers", []), path),
+        headers=_names(table.get("headers", []), f"{path}: headers", "x-tenant"),
         checkpoints=_text(table, "checkpoints", path),
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
@@ -323,6 +340,8 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         sampling=_checked(table["sampling"], f"{path}: sampling", _sampling) if "sampling" in table else {},
         search_index=_truth(table, "search_index", path),
         sessions=_truth(table, "sessions", path),
+        hints=_truth(table, "hints", path),
+        seen=_names(table.get("seen", []), f"{path}: seen", "tour"),
     )
 
 
@@ -445,7 +464,8 @@ def _sampling(words: Mapping[str, object]) -> None:
     sampling_of(words)
 
 
-def _names(value: object, path: Path) -> tuple[str, ...]:
+def _names(value: object, where: str, example: str) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return tuple(value)
-    raise UsageError(f"{path}: headers must be a list of names", hint='For example headers = ["x-tenant"].')
+    key = where.rpartition(": ")[2]
+    raise UsageError(f"{where} must be a list of names", hint=f'For example {key} = ["{example}"].')

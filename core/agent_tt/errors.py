@@ -34,7 +34,7 @@ AgentTTError
 ├── NotRebuildable             exit 2: a recorded value cannot become a Python object again
 ├── CannotReenter              exit 1: an agent that is re-entered no longer does what was recorded
 ├── AgentFailed                exit 5: the agent itself raised
-├── ModelRefused               a model's provider answered with an error; said of a step, never raised
+├── ModelRefused               exit 5: a model's provider answered with an error; said of a step
 ├── ToolDenied                 raised into a forked agent by a tool that its policy denies
 └── Interrupted                exit 130
 ```
@@ -420,8 +420,12 @@ class AgentFailed(AgentTTError):
 
 
 class ModelRefused(AgentTTError):
-    """A model's provider answered with an error, `429 Rate limit reached`. A step ends with it; it is never raised."""
+    """A model's provider answered with an error, `429 Rate limit reached`. A step ends with it.
 
+    No agent gets it: its SDK raises its own.
+    """
+
+    exit_code = 5
     kind = "model_refused"
 
 

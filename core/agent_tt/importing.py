@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import Address
 from agent_tt.codec.wire import Encoded
 from agent_tt.errors import NotAStore, UsageError

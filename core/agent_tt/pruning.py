@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.retention import age_of, class_of, kept_always
 from agent_tt.sources import space_in
 from agent_tt.store.space import store_bytes

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.encode import encode
 from agent_tt.codec.parse import parse_value

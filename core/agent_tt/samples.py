@@ -7,21 +7,27 @@ Their code and the store of shipped runs (`runs.db`) lie in one folder: `agent_t
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from contextlib import closing
+import time
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent_tt._version import __version__
 from agent_tt.addresses import told
-from agent_tt.errors import AgentFailed, NotFound, StoreNotFound, StoreUnreadable, UsageError
+from agent_tt.cache_files import CacheLost, alone_in, cache_folder, make_folder
+from agent_tt.errors import AgentFailed, AgentTTError, NotFound, StoreNotFound, StoreUnreadable, UsageError
 from agent_tt.model.facts import RunFacts
 from agent_tt.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.model import Run
 
@@ -36,6 +42,8 @@ WORKPLACE = "samples"
 """Name of the folder, inside the scratch folder of `record_run`, that the agent runs in."""
 
 _POLL_SECONDS = 0.1
+_ENDED = frozenset({"succeeded", "failed"})
+"""How a run has ended that nothing is missing from."""
 _OUTPUT_TAIL = 4_000
 
 
@@ -178,7 +186,10 @@ def build(
     *,
     steps: int | None = None,
 ) -> str:
-    """Run a sample agent afresh and put the run that it makes into a store; nothing is left behind when it is stopped.
+    """Run a sample agent afresh and put the run that it makes into a store.
+
+    One that is shipped leaves nothing behind when it is stopped. A longer one is kept in the user's cache as far as it
+    is then, and the next time goes on where it stopped.
 
     Args:
         name: name of the sample.
@@ -195,8 +206,12 @@ def build(
         AgentFailed: the agent ended without making a run.
     """
     sample = _known(name)
-    with temporary_folder("agent-tt-sample-") as scratch:
-        recorded, run_id = record_run(sample, Path(scratch), progress, steps=steps)
+    with _workshop(sample, steps) as scratch:
+        try:
+            recorded, run_id = record_run(sample, scratch, progress, steps=steps)
+        except AgentTTError:  # going on from there would fail again
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
         return _copy(sample, recorded, run_id, store_path)
 
 
@@ -206,8 +221,18 @@ def record_run(
     progress: Progress | None = None,
     *,
     steps: int | None = None,
+    through: Sequence[str] = (),
 ) -> tuple[Path, str]:
     """Run a sample agent in a process of its own, in a copy of its folder, recording into a store in `scratch`.
+
+    A run that broke off there before is resumed; one that has ended is given as it is.
+
+    Args:
+        sample: which.
+        scratch: a folder for all that.
+        progress: told (steps done, steps in all) while the agent runs.
+        steps: as of `build`.
+        through: a program in `folder()` and its arguments, which is given the agent's file and runs it.
 
     Returns:
         The store and the id of the run in it.
@@ -221,31 +246,108 @@ def record_run(
     workplace = scratch / WORKPLACE
     shutil.copytree(folder(), workplace, ignore=shutil.ignore_patterns("__pycache__", SHIPPED_RUNS), dirs_exist_ok=True)
     store_path = scratch / f"{sample.name}.db"
+    report = partial(_report, store_path, progress, steps or sample.steps)
+    before = _newest_run(store_path)
+    code, output = 0, ""
+    if before is None:
+        command = [*through, sample.file, *([] if steps is None else [str(steps)])]
+        code, output = _begin(sample, scratch, store_path, report, command)
+    elif before.status not in _ENDED:
+        code, output = _resume(before, store_path, report)
+    run = _newest_run(store_path)
+    if run is None or run.status not in _ENDED:
+        raise AgentFailed(
+            f"the sample agent {sample.name} ended without making its run (exit code {code})",
+            traceback=output[-_OUTPUT_TAIL:],
+            hint=f"run it by hand to see why: {sys.executable} {folder() / sample.file}",
+        )
+    report()
+    return store_path, run.id
+
+
+def _begin(
+    sample: Sample, scratch: Path, store_path: Path, report: Callable[[], None], command: Sequence[str]
+) -> tuple[int, str]:
+    """Run an agent from its beginning to its end; its exit code, and what it printed."""
     output = scratch / f"{sample.name}.out"
     with output.open("wb") as sink:
         agent = subprocess.Popen(  # noqa: S603  our own interpreter and our own file
-            [sys.executable, sample.file, *([] if steps is None else [str(steps)])],
-            cwd=workplace,
+            [sys.executable, *command],
+            cwd=scratch / WORKPLACE,
             env=_agent_environment(store_path, scratch),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for us: it would end the agent in the middle of a step
         )
         try:
             while not _ended(agent):
-                _report(store_path, progress, steps or sample.steps)
+                report()
         finally:
             agent.kill()
             agent.wait()
-    run = _newest_run(store_path)
-    if run is None or run.status not in {"succeeded", "failed"}:
-        raise AgentFailed(
-            f"the sample agent {sample.name} ended without making its run (exit code {agent.returncode})",
-            traceback=output.read_text(encoding="utf-8", errors="replace")[-_OUTPUT_TAIL:],
-            hint=f"run it by hand to see why: {sys.executable} {folder() / sample.file}",
-        )
-    _report(store_path, progress, steps or sample.steps)
-    return store_path, run.id
+    return agent.returncode, output.read_text(encoding="utf-8", errors="replace")
+
+
+def _resume(run: Run, store_path: Path, report: Callable[[], None]) -> tuple[int, str]:
+    """Let an agent go on that was stopped, to its end; its exit code, and what it printed."""
+    from agent_tt.rerunning.launch import start_resume
+    from agent_tt.resuming.plan import plan_resume
+    from agent_tt.store import open_store
+
+    with closing(open_store(store_path)) as source:
+        plan = plan_resume(source, run)
+    with start_resume(plan) as handle:
+        try:
+            while (code := handle.poll()) is None:
+                report()
+                time.sleep(_POLL_SECONDS)
+        except BaseException:
+            # As where it was begun. The handle would interrupt it, in the middle of a step.
+            with suppress(ProcessLookupError):
+                os.kill(handle.process, signal.SIGKILL)
+            raise
+        return code, handle.output()
+
+
+@contextmanager
+def _workshop(sample: Sample, steps: int | None) -> Iterator[Path]:
+    """Give the folder in which a sample is made: of a long one it stays if that is stopped, and is found again.
+
+    It is named after all that the run depends on. Where it cannot be had, or somebody else makes the same, it is one
+    that does not stay.
+
+    Raises:
+        UsageError: there is no place for it.
+    """
+    with ExitStack() as stack:
+        kept = None if sample.prebuilt else _kept_folder(sample, steps, stack)
+        if kept is None:
+            yield Path(stack.enter_context(temporary_folder("agent-tt-sample-")))
+            return
+        yield kept
+        shutil.rmtree(kept, ignore_errors=True)
+
+
+def _kept_folder(sample: Sample, steps: int | None, stack: ExitStack) -> Path | None:
+    """The folder in the user's cache, for us alone until the stack ends; None where that cannot be."""
+    told_by = hashlib.blake2b(digest_size=8)
+    for word in (__version__, sys.executable, sys.version, str(steps)):
+        told_by.update(word.encode() + b"\0")
+    for file in sorted(folder().glob("*.py")):
+        told_by.update(file.read_bytes())
+    kept = cache_folder("samples") / f"{sample.name}-{told_by.hexdigest()}"
+    try:
+        make_folder(kept)
+        stack.enter_context(alone_in(kept))
+        begun = _newest_run(kept / f"{sample.name}.db")
+    except (OSError, CacheLost, ImportError):
+        return None
+    except StoreUnreadable:  # stopped before there was anything
+        shutil.rmtree(kept, ignore_errors=True)
+        return None
+    # One that still runs has lost whoever waited for it.
+    return None if begun is not None and begun.status == "running" else kept
 
 
 def _agent_environment(store_path: Path, scratch: Path) -> dict[str, str]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import signal
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted, RunNotFound
 from agent_tt.launching.command import has_hash_seed, new_hash_seed, record_command

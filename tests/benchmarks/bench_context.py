@@ -3,6 +3,7 @@
 `python tests/benchmarks/bench_context.py [FILE]` prints, for a loop of 34 requests that is compacted once, or for the
 newest run of a file: characters of requests, processor time of all (reading, tiling, tokens, changes), of a million
 characters, and the ratio to a way that keeps every place of every text, and looks at each request anew.
+`--growing STEPS…` prints the processor time for chats of so many steps in which each request has all that was said.
 """
 
 from __future__ import annotations
@@ -66,6 +67,39 @@ def loop() -> MemorySource:
     return source
 
 
+def growing(steps: int) -> MemorySource:
+    """A chat of so many steps, every other a tool's, in which each request has all that was said before."""
+    chosen = random.Random(7)
+    messages: list[Wire] = [
+        {"role": "system", "content": a_text(chosen, 400)},
+        {"role": "user", "content": a_text(chosen, 100)},
+    ]
+    did = []
+    for number in range(steps // 2):
+        name, text = f"file{number}.py", a_text(chosen, 80)
+        call: Wire = {"id": f"c{number}", "name": "read_file", "args": {"path": name}}
+        answer: Wire = {"role": "assistant", "content": a_text(chosen, 60), "tool_calls": [call]}
+        did.append(Did("ask", answer=answer, asked={"messages": [*messages]}))
+        did.append(Did("read", tool="read_file", args={"path": name}, result=text))
+        messages = [*messages, answer, {"role": "tool", "tool_call_id": f"c{number}", "content": text}]
+    source = MemorySource()
+    source.add("growing", did, state={})
+    return source
+
+
+def time_growing(lengths: list[int]) -> None:
+    for steps in lengths:
+        source = growing(steps)
+        begun = time.process_time()
+        contexts = read_contexts(source, "growing")
+        took = time.process_time() - begun
+        begun = time.process_time()
+        last = len(list(contexts.calls[-1].items))
+        opened = time.process_time() - begun
+        took_words = f"{took:7.2f} s  {took * 1000 / steps:6.2f} ms a step"
+        print(f"{steps:6,} steps  {took_words}  the last one, {last:,} items: {opened * 1000:.1f} ms")
+
+
 def every_place(contexts: RunContexts) -> int:
     """Look at every request anew, with every place of every text before it kept; give the number of tiles."""
     places: dict[str, tuple[str, int]] = {}
@@ -118,7 +152,9 @@ def main(source: RunSource, run_id: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:2] == ["--growing"]:
+        time_growing([int(each) for each in sys.argv[2:]] or [2_500, 5_000, 10_000])
+    elif len(sys.argv) > 1:
         opened = open_source(sys.argv[1])
         main(opened, opened.runs(limit=1)[0].id)
     else:

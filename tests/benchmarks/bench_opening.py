@@ -128,6 +128,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, nargs="*", default=[10_000, 100_000], help="lengths of the longer runs")
     parser.add_argument("--folder", type=Path, help="where the runs are, or are kept for the next time")
     given = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has been compiled
     with tempfile.TemporaryDirectory(prefix="agent-tt-bench-") as scratch:
         folder = given.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

@@ -49,6 +49,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+            environment["AGENT_TT_HINTS"] = "off"  # no tour above the footer, which an own first run would bring
             os.execve(command[0], command, environment)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.rows: dict[int, dict[int, int]] = {}

@@ -1,7 +1,7 @@
 """What `bench_redaction` records: agents as they are, each with personal data in one message of ten.
 
-Each gives the processor's seconds of recording it once. Nothing but the recording and the agent's own work counts: what
-it says is made before, and its server is another process.
+Each gives what recording it once took. Nothing but the recording and the agent's own work counts: what it says is made
+before, and its server is another process.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import atexit
 import functools
 import http.server
 import json
+import os
 import random
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import httpx
 
@@ -32,6 +33,33 @@ WORDS: Final = (
     *("ticket", "number", "date", "amount", "total", "payment"),
 )
 NUMBER_OF_DOCUMENTS: Final = 200
+
+
+class Spent(NamedTuple):
+    """What recording took, in seconds.
+
+    Attributes:
+        processor: of the processor, the system's work for it among them.
+        clock: that passed; the disk was waited for, too.
+    """
+
+    processor: float
+    clock: float
+
+
+class _Watch:
+    """Measures a block."""
+
+    spent = Spent(0, 0)
+
+    def __enter__(self) -> Self:
+        os.getpgid(0)  # nobody else calls it: by this `valgrind` knows where the counting begins, and where it ends
+        self._begun = Spent(time.process_time(), time.perf_counter())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.spent = Spent(time.process_time() - self._begun.processor, time.perf_counter() - self._begun.clock)
+        os.getpgid(0)
 
 
 @agent_tt.tool(effect="read")
@@ -58,7 +86,7 @@ def message(source: random.Random, number: int, words_of: int = 190) -> str:
     return " ".join(words)
 
 
-def support(profile: str | None, steps: int) -> float:
+def support(profile: str | None, steps: int) -> Spent:
     """A support agent: two messages of 1.5 KB a step, and a tool that answers with records of customers."""
     source = random.Random(7)
     messages = [(message(source, 2 * number), message(source, 2 * number + 1)) for number in range(steps)]
@@ -75,44 +103,44 @@ def support(profile: str | None, steps: int) -> float:
         for _ in range(steps)
     ]
     state: dict[str, Any] = {"messages": [], "step": 0}
-    with _recorded(profile, state) as (run, begun):
+    with _recorded(profile, state) as (run, watch):
         for number, (asked, said) in enumerate(messages):
             with run.step("turn", state):
                 look_up_order(f"ord_{number}", records[number])
                 state["messages"] += [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
                 state["step"] = number
-        return time.process_time() - begun
+    return watch.spent
 
 
-def chat(profile: str | None, steps: int) -> float:
+def chat(profile: str | None, steps: int) -> Spent:
     """A growing chat: two messages of 1.5 KB a step with ids, and 20 numbers beside them; no tool."""
     source = random.Random(8)
     made = [(message(source, 2 * number), message(source, 2 * number + 1)) for number in range(steps)]
     ids = [(f"{source.getrandbits(64):016x}", f"{source.getrandbits(64):016x}") for _ in range(steps)]
     state: dict[str, Any] = {"messages": [], **{f"scalar_{number}": number for number in range(20)}}
-    with _recorded(profile, state) as (run, begun):
+    with _recorded(profile, state) as (run, watch):
         for step, (texts, names) in enumerate(zip(made, ids, strict=True), 1):
             with run.step("chat", state):
                 for role, text, name in zip(("user", "assistant"), texts, names, strict=True):
                     state["messages"].append({"role": role, "content": text, "id": name})
                 for number in range(20):
                     state[f"scalar_{number}"] = step * (number + 1)
-        return time.process_time() - begun
+    return watch.spent
 
 
-def documents(profile: str | None, steps: int) -> float:
+def documents(profile: str | None, steps: int) -> Spent:
     """An agent that looks things up: 2 MB of documents are replaced every tenth step, beside a growing chat."""
     source = random.Random(9)
     sets = [_documents(source) for _ in range(max(1, steps // 10))]
     made = [message(source, number) for number in range(steps)]
     state: dict[str, Any] = {"messages": [], "documents": []}
-    with _recorded(profile, state) as (run, begun):
+    with _recorded(profile, state) as (run, watch):
         for number, text in enumerate(made):
             with run.step("turn", state):
                 state["messages"].append({"role": "user", "content": text})
                 if number % 10 == 9:
                     state["documents"] = sets[number // 10]
-        return time.process_time() - begun
+    return watch.spent
 
 
 def _documents(source: random.Random) -> list[dict[str, Any]]:
@@ -127,23 +155,23 @@ def _documents(source: random.Random) -> list[dict[str, Any]]:
     ]
 
 
-def model(profile: str | None, steps: int) -> float:
+def model(profile: str | None, steps: int) -> Spent:
     """A loop that asks a model over HTTP with a conversation that grows by 1 KB a call, from 8 KB on."""
     return _asking(profile, steps, is_streamed=False)
 
 
-def stream(profile: str | None, steps: int) -> float:
+def stream(profile: str | None, steps: int) -> Spent:
     """The same with answers that come as 60 server-sent events."""
     return _asking(profile, steps, is_streamed=True)
 
 
-def _asking(profile: str | None, steps: int, *, is_streamed: bool) -> float:
+def _asking(profile: str | None, steps: int, *, is_streamed: bool) -> Spent:
     source = random.Random(10)
     conversation = [{"role": "user", "content": message(source, number, 120)} for number in range(8)]
     made = [message(source, number, 60) for number in range(steps)]
     path = "/v1/stream" if is_streamed else "/v1/chat/completions"
     state: dict[str, Any] = {"asked": 0}
-    with httpx.Client(base_url=_address()) as client, _recorded(profile, state) as (run, begun):
+    with httpx.Client(base_url=_address()) as client, _recorded(profile, state) as (run, watch):
         for text in made:
             with run.step("turn", state):
                 conversation.append({"role": "user", "content": text})
@@ -152,15 +180,15 @@ def _asking(profile: str | None, steps: int, *, is_streamed: bool) -> float:
                     said = [line[6:] for line in answer.iter_lines() if line.startswith("data: {")]
                 conversation.append({"role": "assistant", "content": text if not said else str(len(said))})
                 state["asked"] += 1
-        return time.process_time() - begun
+    return watch.spent
 
 
 @contextmanager
-def _recorded(profile: str | None, state: dict[str, Any]) -> Iterator[tuple[Any, float]]:
+def _recorded(profile: str | None, state: dict[str, Any]) -> Iterator[tuple[Any, _Watch]]:
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.process_time()
-        with agent_tt.record("bench", state=state, store=Path(folder) / "runs.db", redact=profile) as run:
-            yield run, begun
+        recording = agent_tt.record("bench", state=state, store=Path(folder) / "runs.db", redact=profile)
+        with _Watch() as watch, recording as run:
+            yield run, watch
 
 
 # ---------------------------------------------------------------- the server

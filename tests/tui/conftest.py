@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from tests.tui.parsed_once import parse_once
-from tests.tui.settling import settle_fast
+from tests.tui.settling import let_messages_stay, settle_fast
 
 from agent_tt import samples
 from agent_tt.store import open_store
@@ -34,4 +34,5 @@ def sample_store(sample_runs_file, tmp_path):
 @pytest.fixture(autouse=True)
 def _pilots_settle_fast(monkeypatch):
     settle_fast(monkeypatch)
+    let_messages_stay(monkeypatch)
     parse_once(monkeypatch)

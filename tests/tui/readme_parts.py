@@ -31,8 +31,11 @@ from agent_tt_tui.commands import Command, Context, display_key
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.keymaps import (
     ABOUT,
+    AGAIN,
+    ANSWERS,
     ASK,
     BLAME,
+    COLUMNS_LIST,
     COMPARE,
     DEBUGGER,
     EDIT,
@@ -52,6 +55,8 @@ from agent_tt_tui.keymaps import (
     TABLE,
     TESTS,
 )
+from agent_tt_tui.viewmodel.debugger.step_words import WORDS
+from agent_tt_tui.viewmodel.debugger.timeline_columns import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,6 +73,7 @@ _ELSEWHERE = ("Everywhere", "Panes", "Rows", _LIVE)
 _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Debugger", DEBUGGER),
     ("Find", FIND),
+    ("Columns", COLUMNS_LIST),
     ("Blame", BLAME),
     ("First page", FIRST),
     ("Runs", RUNS),
@@ -79,6 +85,8 @@ _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Replay", REPLAY),
     ("Replayed", REPLAYED),
     ("Resume", RESUME),
+    ("Ask again", AGAIN),
+    ("Answers", ANSWERS),
     ("Compare", COMPARE),
     ("Table", TABLE),
     ("Sweep", SWEEP),
@@ -110,6 +118,12 @@ def _row(command: Command) -> str:
 
 def _markdown(key: str) -> str:
     return key.replace("|", "\\|")
+
+
+def column_table() -> str:
+    """Every column of the timeline, as Markdown."""
+    rows = [f"| `{column.name}` | {column.means} |" for column in COLUMNS.values()]
+    return "\n".join(["| column | what it says |", "|---|---|", *rows]) + "\n"
 
 
 def command_table() -> str:
@@ -160,9 +174,17 @@ def tool_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def step_words_table() -> str:
+    """The table of what can be typed after `:` in the debugger."""
+    rows = [f"| `{word.example}` | {word.help} |" for word in WORDS]
+    return "\n".join(["| typed | goes |", "|---|---|", *rows]) + "\n"
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "commands": command_table,
     "keys": key_table,
+    "columns": column_table,
+    "step-words": step_words_table,
     "views": view_tables,
     "frameworks": framework_table,
     "exports": export_table,

@@ -23,6 +23,9 @@ import textual.screen
 import watchfiles.main
 from textual._context import active_message_pump
 
+from agent_tt.supervising import forked
+from agent_tt_tui.footer import MESSAGE_SECONDS, FooterRow
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -38,7 +41,14 @@ _LOOKS: Final = 3
 """How often in a row nothing must be left to do: what a thread has just ended may not have reached the loop yet."""
 
 _MOST_SECONDS: Final = 10.0
-"""How long an app may take to come to rest, on the slowest of machines; one that never does is left after that."""
+_MOST_LOOKS: Final = 5_000
+"""How long an app may take to come to rest, and how often it is looked: one that never does is left after both.
+
+Seconds alone would leave an app on a busy machine before it had its turns.
+"""
+
+_LONGER: Final = 20.0
+"""How many times as long as for a person a message stays for a test."""
 
 _NEXT_TASK: Final = (concurrent.futures.thread.__file__, "_worker")
 """Where a thread of the loop's pool stands that has no work."""
@@ -49,6 +59,7 @@ _WAITS: Final = {
     (subprocess.__file__, "_wait"),
     (selectors.__file__, "select"),
     (watchfiles.main.__file__, "watch"),
+    (forked.__file__, "await_end"),
 }
 """Functions in which a thread waits for something else: by file and name, as its innermost call tells them."""
 
@@ -56,8 +67,9 @@ _WAITS: Final = {
 async def settled(min_sleep: float = _SLICE, max_sleep: float = _MOST_SECONDS) -> None:
     """Wait until the app of this test has come to rest; in place of `textual._wait.wait_for_idle`."""
     loop = asyncio.get_running_loop()
-    began, quiet = time.monotonic(), 0
-    while (now := time.monotonic()) < began + max_sleep:
+    began, quiet, looks = time.monotonic(), 0, 0
+    while (now := time.monotonic()) < began + max_sleep or looks < _MOST_LOOKS:
+        looks += 1
         quiet = 0 if _has_work(loop, now + _SLICE) or _threads_work(loop) else quiet + 1
         if quiet >= _LOOKS:
             return
@@ -88,6 +100,20 @@ def _threads_work(loop: asyncio.AbstractEventLoop) -> bool:
 def _place(frame: FrameType) -> tuple[str, str]:
     """The file and the name of the function that a thread is in."""
     return frame.f_code.co_filename, frame.f_code.co_name
+
+
+def let_messages_stay(patch: pytest.MonkeyPatch) -> None:
+    """Let what the footer says stay for long: on a busy machine it is gone before a test looks for it."""
+    say, explain = FooterRow.say, FooterRow.explain
+
+    def say_longer(self: FooterRow, message: str, seconds: float | None = MESSAGE_SECONDS) -> None:
+        say(self, message, None if seconds is None else seconds * _LONGER)
+
+    def explain_longer(self: FooterRow, words: str, seconds: float) -> None:
+        explain(self, words, seconds * _LONGER)
+
+    patch.setattr(FooterRow, "say", say_longer)
+    patch.setattr(FooterRow, "explain", explain_longer)
 
 
 def settle_fast(patch: pytest.MonkeyPatch) -> None:

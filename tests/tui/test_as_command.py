@@ -11,6 +11,7 @@ from tests.tui.base_screens import screen_text
 from tests.tui.debugger_app import settled
 from tests.tui.waiting import until, workers_ended
 
+from agent_tt.addresses import Address
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.forking.editing.request_edits import model_edit, parameter_edit, system_edit
 from agent_tt.forking.policy.policies import configured_policy
@@ -178,6 +179,38 @@ def test_a_comparison_names_both_runs(source):
     text = compare_command(source, a, source, b)
     assert shlex.split(text)[:4] == ["agent-tt", "compare", "refund-loop", "trip-planner"]
     assert said(compare, text)
+
+
+class Elsewhere:
+    """The same runs, on a server."""
+
+    def __init__(self, source, url):
+        self.path = Address.of(url)
+        self.run = source.run
+
+
+@pytest.mark.parametrize("url", ["postgresql://u:secret@h/db", "http://127.0.0.1:8000", "postgresql://u@h/db?sslkey=k"])
+def test_what_leads_to_a_store_on_a_server_only_with_a_secret_is_not_said(source, monkeypatch, url):
+    monkeypatch.delenv("AGENT_TT_STORE", raising=False)
+    elsewhere = Elsewhere(source, url)
+    a, b = source.run("refund-loop"), source.run("trip-planner")
+    for said_so in (
+        lambda: replay_command(elsewhere, a, observe=False, agent="", arguments=[]),
+        lambda: fork_command(elsewhere, a, ForkSetup(1)),
+        lambda: compare_command(source, a, elsewhere, b),
+    ):
+        with pytest.raises(UsageError, match="on a server, which cannot be said in a command"):
+            said_so()
+
+
+def test_a_store_on_a_server_is_named_where_that_leads_there(source, monkeypatch):
+    a, b = source.run("refund-loop"), source.run("trip-planner")
+    open_to_all = Elsewhere(source, "postgresql://u@h:5432/db")
+    assert shlex.split(compare_command(open_to_all, a, open_to_all, b))[-2:] == ["--store", "postgresql://u@h:5432/db"]
+    monkeypatch.setenv("AGENT_TT_STORE", "postgresql://u:secret@h/db")
+    text = replay_command(Elsewhere(source, "postgresql://u:secret@h/db"), a, observe=False, agent="", arguments=[])
+    assert "secret" not in text
+    assert said(replay, text)["store"].url == "postgresql://u:secret@h/db"
 
 
 def test_a_sweep_reads_back_as_it_was_drafted(source):

@@ -1,11 +1,15 @@
 """Asking a run in the debugger: who wrote a value and what caused it, and what is odd about it."""
 
+from contextlib import closing
+
 import pytest
 from base_screens import screen_text
 from debugger_app import settled
 
 from agent_tt import samples
+from agent_tt.model import NewRun, NewStep
 from agent_tt.sources import open_source
+from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
@@ -87,13 +91,28 @@ async def test_what_lies_between_two_steps_is_still_said_when_their_changes_are_
         assert any("are other lanes" in row for row in screen_text(pilot.app))
 
 
+async def test_what_is_said_in_place_of_changes_takes_the_rows_that_it_needs(tmp_path):
+    with closing(open_store(tmp_path / "runs.db", create=True)) as store:
+        writer = store.begin_run(NewRun("stopped"), {"n": 1})
+        writer.open_step(NewStep("work"))
+        writer.finish("interrupted")
+        app = AgentTT(lambda: DebuggerScreen(store, store.run("stopped"), 1), look=Look())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(pilot)
+            said = " ".join(row[34:].strip() for row in screen_text(app))
+            assert "this step did not end: the state is the one before it" in said
+            await pilot.resize_terminal(140, 24)
+            await settled(pilot)
+            assert any("this step did not end: the state is the one before it" in row for row in screen_text(app))
+
+
 async def test_the_end_of_the_way_says_why_and_is_no_place_to_go_to(sample):
     async with sample("trip-planner", 11).run_test(size=(140, 40)) as pilot:
         await settled(pilot)
         screen = await press(pilot, "b")
         rows = screen_text(pilot.app)
         last = next(index for index, row in enumerate(rows) if "╰ ends: the input says it" in row)
-        assert "in the input" in rows[last - 2]
+        assert "in the input" in rows[last - 1]  # its value stands above it already, as that of the argument
         assert any("search_flights [0].id" in row and "also" in row for row in rows)
         assert len(screen.who_wrote.pane.list.places) == 5 + 2  # the way, and the writes
         screen = await press(pilot, "G")
@@ -152,7 +171,7 @@ async def test_a_question_goes_to_the_steps_at_which_it_holds_and_n_goes_on(samp
         screen = await press(pilot, "/", *'?tool == "charge_card"')
         assert screen.time.number == 7
         assert screen.panes.find_panel.hits.found.steps == [7, 8, 9]
-        assert any(" 3 hits in 3 steps" in row for row in screen_text(pilot.app))
+        assert any(" 3 of 10 steps" in row for row in screen_text(pilot.app))
         screen = await press(pilot, "enter", "n")
         assert screen.time.number == 8
         screen = await press(pilot, "end", "N")
@@ -171,4 +190,4 @@ async def test_what_is_wrong_with_a_question_is_said_below_the_place_of_it(sampl
         assert any('there is no `pay`. A text stands in quotes: "pay".' in row for row in screen_text(pilot.app))
         screen = await press(pilot, *["backspace"] * 12, *"?tokens > 2")
         assert not any("is not a value" in row for row in screen_text(pilot.app))
-        assert screen.panes.find_panel.hits.found.rows
+        assert screen.panes.find_panel.hits.found.steps

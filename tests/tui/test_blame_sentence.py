@@ -10,12 +10,13 @@ from tests.core.querying.compacted_session import write_session
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until, workers_ended
 
+from agent_tt.querying.provenance.links import Link
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.pick import PickDialog
-from agent_tt_tui.viewmodel.past.blame import joined_path, sentences, text_in
+from agent_tt_tui.viewmodel.past.blame import joined_path, repeats, sentences, text_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,3 +56,10 @@ def test_a_text_is_divided_into_its_sentences() -> None:
     assert found is not None
     assert joined_path("messages[3]", found[0]) == "messages[3].content[0].text"
     assert joined_path("a", ()) == "a"
+
+
+def test_a_value_is_not_shown_again_right_below_itself() -> None:
+    kinds: Any = [("value", 1), ("answer", 1), ("argument", True), ("error", True), ("result", True)]
+    links = [Link(kind, 3, None, "", "", value, "") for kind, value in kinds]
+    assert [repeats(links, number) for number in range(5)] == [False, True, False, False, False]
+    assert not repeats([links[0], Link("answer", 3, None, "", "", 1, "", shared="1")], 1)

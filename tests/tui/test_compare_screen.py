@@ -1,5 +1,8 @@
 """The compare screen, over a real fork of a real sample run."""
 
+import shutil
+from contextlib import closing
+
 import pytest
 from tests.core.memory_store import Did, MemorySource
 from tests.tui.base_screens import screen_text
@@ -13,16 +16,26 @@ from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.widgets.runs.compare_state import CompareState
 from agent_tt_tui.widgets.runs.compare_steps import CompareSteps
 
 
+@pytest.fixture(scope="module")
+def forked_file(sample_runs_file, tmp_path_factory):
+    """A store with a fork of refund-loop at step 1 with version 2; the screen only reads it."""
+    path = tmp_path_factory.mktemp("forked") / "runs.db"
+    shutil.copy(sample_runs_file, path)
+    with closing(open_store(path)) as store:
+        start_fork(plan_fork(store, "refund-loop", ForkRequest(1, agent="refund_loop.py:main_v2"))).result()
+    return path
+
+
 @pytest.fixture
-def forked(sample_store):
-    """refund-loop beside its fork at step 1 with version 2."""
-    handle = start_fork(plan_fork(sample_store, "refund-loop", ForkRequest(1, agent="refund_loop.py:main_v2")))
-    handle.result()
-    parent, fork = sample_store.run("refund-loop"), sample_store.run(handle.run_id)
-    return AgentTT(lambda: CompareScreen(sample_store, parent, sample_store, fork), look=Look())
+def forked(forked_file):
+    """refund-loop beside its fork."""
+    with closing(open_store(forked_file, read_only=True)) as store:
+        parent, fork = store.run("refund-loop"), store.run("refund-loop/fork-1")
+        yield AgentTT(lambda: CompareScreen(store, parent, store, fork), look=Look())
 
 
 async def read(app, pilot):
@@ -36,9 +49,18 @@ async def test_the_divergence_is_marked_and_selected_with_both_outcomes_in_view(
         steps = await read(forked, pilot)
         assert 2 in (steps.current.row.a, steps.current.row.b)
         text = "\n".join(screen_text(forked))
-        assert "diverged at 2" in text
+        assert "parted at 2" in text
         assert "failed" in text
         assert "succeeded" in text
+
+
+async def test_the_cause_that_is_certain_is_named_before_what_followed_from_it(forked):
+    async with forked.run_test(size=(80, 24)) as pilot:
+        await read(forked, pilot)
+        rows = screen_text(forked)
+        at = next(at for at, row in enumerate(rows) if "parted at 2" in row)
+        assert "main_v2 ran instead; the model was asked" in rows[at]
+        assert "otherwise: search_docs is offered only in A" in rows[at + 1]
 
 
 async def test_at_least_eighteen_steps_are_shown_as_only_in_the_original(forked):
@@ -78,10 +100,10 @@ async def test_arrows_go_from_pair_to_pair_and_pass_over_the_rule(forked):
         assert steps.current.row.a == 2
 
 
-@pytest.fixture
-def late(tmp_path):
-    """Two runs of sixty steps that part at the forty-first."""
-    path = tmp_path / "late.db"
+@pytest.fixture(scope="module")
+def late_file(tmp_path_factory):
+    """A store with two runs of sixty steps that part at the forty-first; the screen only reads it."""
+    path = tmp_path_factory.mktemp("late") / "late.db"
     for name, parts_at in (("first", None), ("second", 41)):
         state = {"messages": []}
         with agent_tt.record(name, state=state, store=path) as run:
@@ -90,10 +112,15 @@ def late(tmp_path):
                     state["messages"].append({"role": "user", "content": f"word {number}"})
                     if number == parts_at:
                         state["messages"].append({"role": "user", "content": "something else"})
-    store = open_store(path, read_only=True)
-    first, second = store.run("first"), store.run("second")
-    yield AgentTT(lambda: CompareScreen(store, first, store, second), look=Look())
-    store.close()
+    return path
+
+
+@pytest.fixture
+def late(late_file):
+    """These two runs side by side."""
+    with closing(open_store(late_file, read_only=True)) as store:
+        first, second = store.run("first"), store.run("second")
+        yield AgentTT(lambda: CompareScreen(store, first, store, second), look=Look())
 
 
 async def test_a_late_divergence_is_scrolled_into_view_and_both_ends_are_one_key_away(late):
@@ -101,7 +128,7 @@ async def test_a_late_divergence_is_scrolled_into_view_and_both_ends_are_one_key
         steps = await read(late, pilot)
         await pilot.pause()
         assert any(row.startswith("▌") and "step 41" in row for row in screen_text(late))
-        assert any("diverged at 41" in row for row in screen_text(late))
+        assert any("parted at 41" in row for row in screen_text(late))
         await pilot.press("end")
         assert steps.current.row.a == 60
         assert any("step 60" in row for row in screen_text(late))
@@ -149,6 +176,90 @@ async def test_only_differences_hides_the_shared_beginning(forked):
         steps = await read(forked, pilot)
         await pilot.press("o")
         assert all(line.row is None or line.row.kind != "same" for line in steps.lines)
+
+
+async def test_one_key_leaves_out_what_is_the_same_then_shows_every_pair_then_folds_it_again(late):
+    async with late.run_test(size=(80, 24)) as pilot:
+        steps = await read(late, pilot)
+        counts = [len(steps.lines)]
+        assert any("┊ 38 steps the same" in row for row in screen_text(late))
+        for _ in range(3):
+            await pilot.press("o")
+            counts.append(len(steps.lines))
+        assert counts == [9, 2, 62, 9]  # with the rules
+
+
+async def test_each_kind_of_pair_is_counted_under_its_glyph(forked):
+    async with forked.run_test(size=(80, 24)) as pilot:
+        await read(forked, pilot)
+        assert screen_text(forked)[-2].endswith("1 ≡  1 ≠  19 <")
+
+
+async def test_a_step_that_the_other_run_may_still_take_differs_in_nothing_yet():
+    source = MemorySource()
+    took = [Did("work", state={"n": n}) for n in (1, 2, 3)]
+    runs = [source.add("one", took), source.add("two", took[:1], status="running")]
+    app = AgentTT(lambda: CompareScreen(source, runs[0], source, runs[1]), look=Look())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await read(app, pilot)
+        await pilot.press("end")
+        await until(pilot, lambda: any("B has not come to this step yet" in row for row in screen_text(app)))
+        text = screen_text(app)
+        assert text[-2].endswith("1 ≡  2 ·")
+        assert not any("≠" in row for row in text)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 40), (120, 40), (200, 50)])
+async def test_last_words_and_why_they_parted_are_read_to_their_end(forked, size):
+    async with forked.run_test(size=size) as pilot:
+        await read(forked, pilot)
+        for words in (
+            "I have asked a colleague to write to you.",
+            "asked for something else",
+            "gave up after 20 searches without an answer",
+        ):
+            await until(pilot, lambda words=words: words in " ".join(_read_across(forked).split()))
+
+
+def _read_across(app):
+    """The rows of the screen, then those of its left column, in which sentences go on; without lines."""
+    rows, left = screen_text(app), app.screen.query_one("#compare-left").region.right
+    return " ".join([*rows, *(row[:left] for row in rows)]).replace("─", " ")
+
+
+async def test_one_key_puts_a_above_b_in_steps_and_state_and_back(forked):
+    async with forked.run_test(size=(120, 40)) as pilot:
+        steps = await read(forked, pilot)
+        await until(pilot, lambda: any("messages[4]" in row for row in screen_text(forked)))
+        beside = screen_text(forked)
+        here = steps.current.row
+        await pilot.press("v")
+        above = screen_text(forked)
+        at = next(index for index, row in enumerate(above) if " A     2 ● search_docs" in row)
+        assert above[at + 1].startswith(" ≠ B     2 ◆ answer")
+        at = next(index for index, row in enumerate(above) if "messages[4]" in row)
+        assert above[at + 1].strip().startswith("A → search_docs")
+        assert above[at + 2].strip().startswith("≠ B assistant Our help centre")
+        assert steps.current.row == here
+        await pilot.press("v")
+        assert screen_text(forked)[:-1] == beside[:-1]
+
+
+async def test_the_change_under_the_cursor_is_shown_in_full_where_rows_are_scarce(forked):
+    async with forked.run_test(size=(80, 24)) as pilot:
+        await read(forked, pilot)
+        state = forked.screen.query_one(CompareState)
+        await until(pilot, lambda: state.changes)
+        folded = state.line_count
+        await pilot.press("tab")
+        for _ in range(2):
+            await pilot.press("down")
+        assert state.line_count > folded
+        text = " ".join(" ".join(screen_text(forked)).replace("▌", " ").split())
+        assert text.count("I have asked a colleague to write to you.") == 2  # the outcome says it too
+        for _ in range(3):
+            await pilot.press("up")
+        assert state.line_count == folded
 
 
 async def test_a_fork_that_crashes_leaves_the_screen_whole_and_says_so(sample_store, tmp_path):

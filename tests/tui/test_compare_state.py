@@ -39,3 +39,14 @@ async def test_an_empty_text_is_shown_and_a_long_path_keeps_its_end(width):
         assert '""' in "".join(rows[weather : weather + 3])
         for end in ("content.first", "content.last"):
             assert sum(end in row for row in rows) == 1
+
+
+@pytest.mark.parametrize("others", [{"tool_calls": []}, {}])
+async def test_calls_that_a_message_asks_for_read_as_calls_and_not_as_json(others):
+    asked = [{"id": "1", "type": "function", "function": {"name": "look_up", "arguments": '{"order": "12-7"}'}}]
+    app = Showing({"message": {"id": 1, "tool_calls": asked}}, {"message": {"id": 1, **others}})
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        text = "\n".join(screen_text(app))
+        assert '→ look_up(order="12-7")' in text
+        assert "function" not in text

@@ -75,7 +75,7 @@ def test_repeats_that_only_one_side_has_are_folded_but_the_failed_step_stands_al
     lines = view(LOOP, [SEARCH, ("answer", "", "ok")]).lines()
     fold = next(line for line in lines if line.kind == "fold")
     assert fold.row.a > 2
-    assert fold.last.a == 20
+    assert fold.more[-1].a == 20
     assert lines[-1].row.a == 21
     assert sum(line.count for line in lines if line.row is not None and line.row.b is None) >= 18
 
@@ -99,8 +99,27 @@ def test_it_opens_at_the_divergence_and_else_at_the_end():
 
 
 def test_only_differences_leaves_out_equal_pairs():
-    lines = view([SEARCH, ("book", "x", "ok")], [SEARCH, ("book", "y", "ok")]).lines(only_differences=True)
+    lines = view([SEARCH, ("book", "x", "ok")], [SEARCH, ("book", "y", "ok")]).lines("differences")
     assert [line.row.kind for line in lines if line.row is not None] == ["different"]
+
+
+def test_of_a_stretch_that_is_the_same_the_first_and_the_last_pair_are_shown_and_every_failed_one():
+    moves = [("look", str(number), "ok") for number in range(1, 21)]
+    moves[9] = ("look", "10", "error")
+    compared = view([*moves, SEARCH], [*moves, ("answer", "", "ok")])
+    lines = [line for line in compared.lines() if line.row is not None]
+    assert [(line.kind, line.row.a, line.count) for line in lines] == [
+        ("pair", 1, 1),
+        ("fold", 2, 7),
+        ("pair", 9, 1),
+        ("pair", 10, 1),
+        ("pair", 11, 1),
+        ("fold", 12, 8),
+        ("pair", 20, 1),
+        ("pair", 21, 1),
+    ]
+    assert sum(line.count for line in lines) == len(compared.comparison.rows)
+    assert [line.kind for line in compared.lines("all") if line.row is not None] == ["pair"] * 21
 
 
 def test_a_step_without_a_partner_is_shown_beside_the_state_that_the_other_side_had_then():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from agent_tt.protocols import RunSource
+
+
+@contextmanager
+def closing_samples():
+    with closing(open_source(SAMPLES)) as source:
+        yield source
+
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 SAMPLES = "sample_runs/runs.db"
@@ -96,7 +104,7 @@ async def test_a_call_is_shown_whole_at_every_size(samples, size):
         text = driven.text
         assert "3 Context" in text
         assert "634 tokens" in text
-        assert "+90 −0 since call 7" in text
+        assert "+92 −0 since call 7" in text
         assert "WHAT IT IS MADE OF" in text
         assert "FROM TOP TO BOTTOM  16 items" in text
         assert "≡ the same as in the last call down to here" in text
@@ -270,7 +278,7 @@ async def test_a_run_that_cannot_be_read_says_why():
 
 async def test_without_colours_and_in_ascii_the_parts_of_the_bar_stand_in_brackets(samples):
     async with opened(samples, "flaky-checkout", 8, look=Look(glyphs=ASCII, theme="ansi-dark")) as driven:
-        assert "[results 273" in driven.text
+        assert "[results 275" in driven.text
         assert driven.text.isascii()
 
 
@@ -316,7 +324,7 @@ def test_the_bar_fills_its_columns_and_every_part_is_named_once(samples, columns
     contexts = read_contexts(samples, samples.run("refund-loop").id)
     segments = segments_of(contexts.calls[-1], columns)
     assert sum(segment.columns for segment in segments) == columns
-    assert all(segment.name.strip() or segment.label for segment in segments)
+    assert all(bool(segment.name) != bool(segment.label) for segment in segments), "named once, inside or above"
 
 
 def test_an_item_that_no_state_holds_is_not_left_out_and_the_reason_is_said():
@@ -332,3 +340,71 @@ def test_an_item_that_no_state_holds_is_not_left_out_and_the_reason_is_said():
 @pytest.mark.parametrize("context", [CONTEXT, DEBUGGER], ids=lambda context: context.title)
 def test_no_key_means_two_things(context):
     assert context.clashes() == []
+
+
+async def test_an_item_that_is_read_again_stays_where_it_was_read():
+    source = MemorySource()
+    text = "\n".join(f"row {number} of a long instruction" for number in range(200))
+    asked = {"messages": [{"role": "system", "content": text}, {"role": "user", "content": "Go on."}]}
+    source.add("run", [Did("ask", answer="Yes.", asked=asked)])
+    async with opened(source, "run", 1) as driven:
+        await driven.press("enter", *["pagedown"] * 3)
+        item, shown = driven.view.item, driven.view.shown
+        at, scrolled = item.cursor, item.scroll_offset.y
+        assert at > 30
+        assert scrolled > 0
+        again = read_contexts(source, "run")
+        driven.view.show(replace(shown, contexts=again))
+        await driven.pilot.pause()
+        assert (item.cursor, item.scroll_offset.y) == (at, scrolled)
+        driven.view.show_in_full(in_full=False)
+        await driven.press("j")
+        assert item.cursor == 0
+
+
+async def test_a_call_is_compared_with_any_other_and_with_the_last_one_again():
+    with closing_samples() as samples:
+        async with opened(samples, "refund-loop", 5) as driven:
+            assert "since call 4" in driven.text
+            await driven.press("c")
+            await until(driven.pilot, lambda: isinstance(driven.app.screen, PickDialog))
+            assert "call 5" not in [choice.label.partition(",")[0] for choice in driven.app.screen._choices]
+            await driven.press("g", "down", "down", "enter")
+            await until(driven.pilot, lambda: driven.app.screen is driven.screen)
+            assert "against call 2" in driven.text
+            assert "the same as in the call of step 2 down to here" in driven.text
+            context = driven.view.shown.context
+            assert [item.number for item in context.items if item.mark == "new"] == list(range(6, 15))
+            await driven.press(",")  # the choice stays while other calls are shown
+            await until(driven.pilot, lambda: driven.view.shown.context.step == 4)
+            assert "against call 2" in driven.text
+            await driven.press("escape")
+            assert "since call 3" in driven.text
+            assert driven.screen.is_current
+
+
+async def test_a_later_call_shows_what_only_it_has_and_says_nothing_of_cutting():
+    with closing_samples() as samples:
+        async with opened(samples, "refund-loop", 3) as driven:
+            await driven.press("c")
+            await until(driven.pilot, lambda: isinstance(driven.app.screen, PickDialog))
+            await driven.press("G", "enter")
+            await until(driven.pilot, lambda: driven.app.screen is driven.screen)
+            assert "against call 21" in driven.text
+            assert "items only there" in driven.text
+            assert "cut here" not in driven.text
+            assert "gone" not in driven.text
+
+
+async def test_an_item_is_left_out_of_a_fork_also_beside_a_chosen_call():
+    with closing_samples() as samples:
+        async with opened(samples, "refund-loop", 5) as driven:
+            await driven.press("c")
+            await until(driven.pilot, lambda: isinstance(driven.app.screen, PickDialog))
+            await driven.press("g", "down", "enter")
+            await until(driven.pilot, lambda: driven.app.screen is driven.screen)
+            before = driven.screen.model.pending
+            await driven.press("G", "f")
+            await workers_ended(driven.app)
+            assert before is None
+            assert "this call has it no more" not in driven.text

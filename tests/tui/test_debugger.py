@@ -329,3 +329,11 @@ async def test_an_edit_that_does_not_fit_says_why():
         await pilot.pause()
         assert "nothing" in screen_text(pilot.app)[-1]
         assert "edit" not in screen_text(pilot.app)[0]
+
+
+async def test_a_step_is_not_said_to_be_read_where_the_clock_strikes_after_it_came():
+    app = debugger(refund_loop(21), step=9)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await settled(pilot)
+        screen.time._say_reading()  # the timer's, which was on its way when the step came
+        assert screen.panes.diff.title_row.busy == ""

@@ -139,14 +139,103 @@ async def test_lanes_branch_off_the_step_they_began_in_and_are_gathered_by_the_n
             assert row[6:].startswith(f"{tracks} ")
 
 
+@pytest.mark.parametrize("columns", range(72, 320, 19))
+@pytest.mark.parametrize("rows", [12, 24, 40, 60])
+@pytest.mark.parametrize("needs", [3, 20, None])
+@pytest.mark.parametrize("lower", [1, 9, 30])
+def test_panes_lie_side_by_side_and_leave_nothing_free(columns, rows, needs, lower):
+    plan = DebuggerLayout.plan(columns, rows, diff_needs=lower, timeline_needs=needs, has_chart=True)
+    body = rows - 2 - plan.scrubber
+    found = [place for place in plan.places(columns, body, min(plan.diff, body)) if place is not None]
+    assert len(found) == 3 + bool(plan.call or plan.card) + bool(plan.chart)
+    taken = {}
+    for place in found:
+        for y in range(place.y, place.y + place.height):
+            for x in range(place.x, place.x + place.width):
+                assert taken.setdefault((x, y), place) is place
+    assert len(taken) == columns * body
+
+
+async def test_with_a_column_of_its_own_the_call_is_in_no_tab_and_its_key_goes_there():
+    async with debugger(refund_loop(), step=3).run_test(size=(200, 50)) as pilot:
+        screen = await settled(pilot)
+        title = screen_text(pilot.app)[1]
+        assert "1 State  3 Context" in title
+        assert "CALL  3 search_docs" in title
+        await pilot.press("2")
+        await settled(pilot)
+        assert screen.focused is screen.panes.call_pane.call_view
+        assert screen.panes.inspector.tab == "State"
+        panes = screen.panes
+        below = (panes.inspector.region.width + panes.call_pane.region.width, panes.call_pane.region.bottom)
+        assert (panes.diff.region.width, panes.diff.region.y) == below
+        await pilot.press("shift+tab", "3")
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        assert screen.focused is screen.panes.call_pane.call_view
+        await pilot.resize_terminal(120, 24)
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        assert screen.panes.inspector.tab == "Call"
+        await pilot.resize_terminal(200, 50)
+        await settled(pilot)
+        assert screen.panes.inspector.tab == "State"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 50)])
+async def test_tab_goes_from_the_state_to_what_changed_in_it_and_then_to_the_calls(size):
+    async with debugger(refund_loop(), step=3).run_test(size=size) as pilot:
+        screen = await settled(pilot)
+        panes, found = screen.panes, []
+        for _ in range(4):
+            await pilot.press("tab")
+            await settled(pilot)
+            found.append(screen.focused)
+        assert found == [panes.inspector.state_tree, panes.diff.lines, panes.call_pane.call_view, panes.timeline]
+
+
+async def test_a_wide_timeline_has_the_runs_clock_above_its_bars_and_a_narrow_one_no_head():
+    seconds = 1_000_000
+    steps = [
+        step(n, started_us=seconds * (1 + 4 * n), ended_us=seconds * (4 + 4 * n), kind="llm", tokens_in=100 * n)
+        for n in range(1, 6)
+    ]
+    source = FakeSource([{}] * 6, steps)
+    async with debugger(source, step=2).run_test(size=(200, 50)) as pilot:
+        screen = await settled(pilot)
+        rows = [row[:82] for row in screen_text(pilot.app)]
+        assert "step" in rows[2]
+        assert "0s" in rows[2]
+        assert "took" in rows[2]
+        assert "context" in rows[2]
+        begins = [rows[number].index("━") for number in range(4, 9)]
+        assert begins == sorted(begins)
+        assert len(set(begins)) == 5
+        tick = rows[2].index("╎")
+        assert {row[tick] for row in rows[4:9]} <= {"╎", "━"}
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        assert not screen.panes.timeline.head.display
+
+
+@pytest.mark.parametrize(("rows", "card"), [(33, 27), (20, 14), (15, 9), (14, 0), (4, 0)])
+def test_the_timeline_keeps_its_rows_where_something_below_takes_some_and_the_calls_go(rows, card):
+    places = DebuggerLayout.plan(120, 40, timeline_needs=6).places(120, rows, 5)
+    assert places.timeline == (0, 0, 46, rows - card)
+    assert places.call == ((0, rows - card, 46, card) if card else None)
+
+
 def test_the_panes_share_the_screen_as_drawn():
     assert DebuggerLayout.plan(80, 24) == DebuggerLayout(one_pane=False, timeline=32, diff=1, scrubber=1)
     assert DebuggerLayout.plan(120, 40) == DebuggerLayout(one_pane=False, timeline=46, diff=1, scrubber=3)
-    assert DebuggerLayout.plan(200, 50) == DebuggerLayout(one_pane=False, timeline=52, diff=1, scrubber=3, call=72)
+    assert DebuggerLayout.plan(200, 50) == DebuggerLayout(one_pane=False, timeline=82, diff=1, scrubber=3, call=56)
     assert [DebuggerLayout.plan(120, 40, diff_needs=rows).diff for rows in (1, 6, 17, 18, 90)] == [1, 6, 17, 17, 17]
     assert DebuggerLayout.plan(159, 50).call == 0
-    assert DebuggerLayout.plan(160, 50).call == 48
-    assert DebuggerLayout.plan(160, 50, grown=(1, 0)).call == 0
+    assert [DebuggerLayout.plan(columns, 50).timeline for columns in (159, 160, 180, 200, 240)] == [46, 66, 74, 82, 82]
+    assert [DebuggerLayout.plan(columns, 50).call for columns in (160, 190, 191, 240, 300)] == [0, 0, 53, 72, 72]
+    assert DebuggerLayout.plan(192, 50, grown=(4, 0)).call == 0
     assert DebuggerLayout.plan(80, 24, lanes=4).timeline == 33
     assert DebuggerLayout.plan(80, 20).diff == 1
     assert DebuggerLayout.plan(71, 24).one_pane
@@ -155,3 +244,8 @@ def test_the_panes_share_the_screen_as_drawn():
     assert DebuggerLayout.plan(120, 40, timeline_needs=27).card == 0
     assert DebuggerLayout.plan(99, 40, timeline_needs=5).card == 0
     assert DebuggerLayout.plan(200, 50, timeline_needs=5).card == 0
+    assert DebuggerLayout.plan(200, 50, timeline_needs=5).chart == 0
+    assert DebuggerLayout.plan(200, 50, timeline_needs=5, has_chart=True).chart == 20
+    assert DebuggerLayout.plan(200, 50, timeline_needs=35, has_chart=True).chart == 10
+    assert DebuggerLayout.plan(200, 50, timeline_needs=36, has_chart=True).chart == 0
+    assert DebuggerLayout.plan(160, 50, timeline_needs=5, has_chart=True).chart == 0

@@ -10,6 +10,7 @@ from agent_tt.comparing.values.states import compare_states
 from agent_tt_tui.text import width
 from agent_tt_tui.viewmodel.values import difflines
 from agent_tt_tui.viewmodel.values.difflines import DiffRows, diff_lines
+from agent_tt_tui.viewmodel.values.difftext import CUT
 
 
 def said(before, after, columns=60):
@@ -24,6 +25,14 @@ def said(before, after, columns=60):
 
 def test_short_values_stand_on_one_row():
     assert said({"attempts": 1}, {"attempts": 2}) == ["~ attempts    [-1-]->{+2+}"]
+
+
+def test_an_arrow_stands_before_the_new_value_where_both_do_not_fit_on_a_row():
+    rows = said({"answer": None}, {"answer": "all is well with this order of yours"}, columns=28)
+    assert rows == ["~ answer  [-null-]", "  ->all is well with this ", "     order of yours"]
+    rows = said({"long_name_of_a_value": "x" * 40}, {"long_name_of_a_value": "y" * 25}, columns=28)
+    assert rows == ["~ long_name_of_a_value", f'     [-"{"x" * 21}{CUT}-]', f"  ->{'y' * 23}", "     yy"]
+    assert said({"a": "x" * 40}, {"a": ""}, columns=28)[-1] == '  ->{+""+}'
 
 
 def test_text_is_compared_by_word_and_removed_and_added_words_stand_apart():

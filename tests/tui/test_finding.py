@@ -28,7 +28,7 @@ from agent_tt_tui.screens import searching
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.runs.find_all import FindAllScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.viewmodel.past.finding import HitRows
+from agent_tt_tui.viewmodel.past.finding import HitRows, where_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,8 +96,8 @@ async def test_keys_turn_what_is_searched_and_how(loop: AgentTT) -> None:
         hits = [row.hit for row in screen.panes.find_panel.hits.found.rows]
         assert {hit.where for hit in hits} == {"arguments"}
         assert [hit.step for hit in hits] == sorted(hit.step for hit in hits)
-        assert "by step" in row_with(pilot, "/ refund")
-        assert "asked" in row_with(pilot, "/ refund")
+        assert "by step" in row_with(pilot, "all  state")
+        assert "asked" in row_with(pilot, "all  state")
         await pilot.press("shift+tab", "shift+tab", "ctrl+r", *r" pol[a-z]+$")
         screen = await settled(pilot)
         assert screen.panes.find_panel.wish.field == "all"
@@ -251,3 +251,10 @@ def test_rows_by_step_fold_what_repeats() -> None:
     rows = HitRows.of(Hits(tuple(hit(step, "a") for step in (1, 2, 3, 5)), total=4, steps=(1, 2, 3, 5)), "step")
     assert [(row.hit.step, row.last, row.count, row.like) for row in rows.rows] == [(1, 1, 1, None), (2, 5, 3, 1)]
     assert rows.repeated == 3
+
+
+def test_of_a_place_that_is_too_long_the_end_of_its_path_is_seen_beside_what_it_is_in():
+    hit = Hit(3, "arguments", "messages[2].content", "refund", 0, 6, call=1)
+    assert where_in(hit, 40, "…") == "call 1 asked messages[2].content"
+    assert where_in(hit, 24, "…") == "call 1 asked …2].content"
+    assert where_in(Hit(3, "decision", "", "refund", 0, 6), 5, "…") == "deci…"

@@ -81,7 +81,7 @@ async def test_a_thread_is_edited_forked_with_the_graph_that_is_asked_for_and_co
             await pilot.press("F")
             await until(pilot, lambda: isinstance(app.screen, CompareScreen))
             await until(pilot, lambda: fork_in(own)[2][-1] == "tides")
-            await until(pilot, lambda: "diverged" in "\n".join(screen_text(app)))
+            await until(pilot, lambda: "parted at" in "\n".join(screen_text(app)))
     assert file.read_bytes() == before
     _, parent, names = fork_in(own)
     assert (parent, names[-1], "maps" in names) == ("checkpoints/desk", "tides", False)

@@ -2,7 +2,16 @@
 
 import pytest
 
+from agent_tt.model.shown import step_span
 from agent_tt_tui import format as fmt
+
+
+@pytest.mark.parametrize(
+    ("steps", "label"),
+    [([4], "4"), ([1, 2, 3], "1–3"), ([1, 3, 2], "1–3"), ([1, 9, 5], "1…9"), ([7, 8], "7–8"), ([9, 7], "7…9")],
+)
+def test_a_label_of_several_steps_names_the_least_and_the_last_and_no_row_where_there_is_a_gap(steps, label):
+    assert step_span(steps, "–", "…") == label
 
 
 @pytest.mark.parametrize(
@@ -44,7 +53,17 @@ def test_thousands_stand_apart():
 
 @pytest.mark.parametrize(
     ("old", "new", "text"),
-    [(100, 2, "-98 %"), (10, 10.01, "0 %"), (10, 21.8, "+118 %"), (13, 99_300, "x7,638"), (1, 10**7, "x1e+07")],
+    [
+        (100, 2, "-98 %"),
+        (10, 10.01, "<+1 %"),
+        (10, 9.99, ">-1 %"),
+        (10, 10, "0 %"),
+        (100, 0.1, "-99 %"),
+        (100, 0, "-100 %"),
+        (10, 21.8, "+118 %"),
+        (13, 99_300, "x7,638"),
+        (1, 10**7, "x1e+07"),
+    ],
 )
 def test_a_change_is_a_share_and_from_tenfold_on_a_factor(old, new, text):
     assert fmt.change(old, new, "x") == text

@@ -30,7 +30,7 @@ from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.golden.keeping import Draft, DraftRule, check_rule, read_rule_text, what_kind, with_keys
 from agent_tt_tui.viewmodel.golden.kept_tests import KeptTest, detail_lines
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
-from agent_tt_tui.widgets.golden.keep_form import KeepRows
+from agent_tt_tui.widgets.golden.keep_form import KeepRows, RuleTrials
 from agent_tt_tui.widgets.golden.kept_list import GoldenList
 
 pytestmark = pytest.mark.warm
@@ -119,7 +119,7 @@ async def test_the_fork_that_mends_an_agent_is_kept_by_keys_fails_on_version_1_a
         await pilot.press("u")
         assert "it asks what has no recording" in text_of(app)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CompareScreen) and "diverged at 2" in text_of(app))
+        await until(pilot, lambda: isinstance(app.screen, CompareScreen) and "parted at 2" in text_of(app))
         await pilot.press("q")
 
         code = tmp_path / "refund_loop.py"
@@ -171,7 +171,7 @@ async def test_rules_are_turned_off_changed_added_and_refused_in_place(store, tm
         await pilot.press("t")
         dialog = await proposed(app, pilot)
         assert "is there already" in text_of(app)
-        assert "r replaces it" in text_of(app)
+        assert "or replace that test" in text_of(app)
         await pilot.press("enter")
         assert app.screen is dialog
         await pilot.press("r")
@@ -185,14 +185,34 @@ async def test_a_run_is_kept_from_the_list_and_none_of_no_rule(store, tmp_path):
         await until(pilot, lambda: "refund-loop" in text_of(app))
         await pilot.press("j", "t")
         dialog = await proposed(app, pilot)
-        assert text_of(app).isascii()
+        assert text_of(app).translate(dict.fromkeys(map(ord, "“”"))).isascii()  # but for the answer's own quotes
         assert "enter keep as test" in text_of(app)
+        # A row for each other run: the rows below the rules that are left are the rules'.
+        await until(pilot, lambda: dialog.query_one(RuleTrials).size.height == max(1, len(dialog._others)) == 1)
         for _ in dialog._draft.rules:
             await pilot.press("delete")
         assert "no rule is on: nothing would be judged" in text_of(app)
         await pilot.press("enter", "escape")
         assert isinstance(app.screen, RunsScreen)
         assert not (tmp_path / "tests").exists()
+
+
+async def test_a_rule_is_whole_while_the_cursor_is_on_it_however_few_rows_there_are(store):
+    app = app_of(store)
+    async with app.run_test(size=(80, 18)) as pilot:
+        await pilot.press("t")
+        dialog = await proposed(app, pilot)
+        rows = dialog.query_one(KeepRows)
+        whole = ("final answer is", "write to you.'")
+        assert not all(words in text_of(app) for words in whole)
+        for number in range(len(dialog._draft.rules)):
+            assert rows.rule_index == number
+            if dialog._draft.rules[number].rule.kind == "answer":
+                assert all(words in text_of(app) for words in whole), text_of(app)
+                break
+            await pilot.press("j")
+        else:
+            pytest.fail("no rule about the answer was proposed")
 
 
 def keep(*more: str) -> None:
@@ -243,6 +263,15 @@ async def test_tests_that_cannot_be_run_say_why_and_are_neither_failed_nor_passe
             await pilot.press("}")
         assert at == ["broken", "gone", "mended", "broken"]
         assert "is missing" in rows["gone"].problem
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        text = text_of(app)
+        assert " ".join(text.split()).count("recording") > 1
+        assert not any(row.endswith("…") for row in text.splitlines()[1:9]), text
+        await pilot.press("g", "j")
+        assert app.screen.query_one(GoldenList).current.path.stem == "gone"
+        await pilot.press("g")
+        await pilot.resize_terminal(120, 40)
         assert "is damaged" in rows["mended"].problem
         assert rows["broken"].golden is None
         assert "failed" not in text_of(app).splitlines()[0]

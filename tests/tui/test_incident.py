@@ -22,6 +22,8 @@ from agent_tt_tui.keymaps import COMPARE, DEBUGGER, FORK, KEEP, RUNS, TESTS
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.warm
+
 PAGE = (DOCS / "incident.md").read_text(encoding="utf-8")
 SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tt_tui.viewmodel.running.option_words import without_options
+from agent_tt_tui.viewmodel.running.option_words import with_keys, without_options
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,16 @@ from agent_tt_tui.viewmodel.running.option_words import without_options
 )
 def test_options_that_have_a_place_in_the_dialog_are_called_as_there(advice: str, said: str) -> None:
     assert without_options(advice, "a") == said
+
+
+@pytest.mark.parametrize(
+    ("advice", "said"),
+    [
+        ("name the variable (--key VARIABLE), or none (--key '')", "name the variable (k), or none (k)"),
+        ("write it (--set 'messages[0].content=…'), or leave it out (--delete)", "write it (e), or leave it out (e)"),
+        ("--key names the variable; --other does not", "k names the variable; --other does not"),
+        ("`agent-tt show` lists them", "`agent-tt show` lists them"),
+    ],
+)
+def test_keys_stand_in_the_place_of_options(advice: str, said: str) -> None:
+    assert with_keys(advice, {"key": "k", "set": "e", "delete": "e"}) == said

@@ -2,6 +2,7 @@
 
 import shlex
 import string
+import sys
 
 import pytest
 from base_screens import screen_text
@@ -99,6 +100,15 @@ async def test_the_palette_and_a_key_run_them_on_what_is_shown(monkeypatch):
         await settled(pilot)
         assert called == [["tell", "2", "notes"]] * 2
         assert "tell me is done" in screen_text(pilot.app)[-1]
+
+
+@pytest.mark.parametrize("key", [EOFError, KeyboardInterrupt])
+def test_ctrl_d_and_ctrl_c_go_back_from_what_it_wrote(monkeypatch, key):
+    def pressed(_words):
+        raise key
+
+    monkeypatch.setattr("builtins.input", pressed)
+    assert feature._call([sys.executable, "-c", "raise SystemExit(3)"]) == 3
 
 
 async def test_a_command_about_a_value_says_that_none_is_selected():

@@ -150,11 +150,12 @@ def test_no_more_steps_are_kept_than_so_many_and_none_once_something_was_written
     wish = StepWish(30, None, 60)
     assert reader.at_hand(wish) is None
     assert reader.read(wish) is reader.at_hand(wish)
-    ahead = reader.missing_ahead(wish, 1)
+    beside = [31, 32, 33, 34, 35, 36], [29]
+    ahead = reader.missing_ahead(wish, *beside)
     assert [each.number for each in ahead] == [31, 32, 33, 34, 35, 36, 29]
     for each in ahead:
         reader.read(each)
-    assert not reader.missing_ahead(wish, 1)
+    assert not reader.missing_ahead(wish, *beside)
     for number in range(40, 60):
         reader.read(StepWish(number, None, 60))
     assert len(reader._kept) == 12

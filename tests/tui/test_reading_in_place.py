@@ -11,8 +11,8 @@ from tests.tui.fake_source import FakeSource, step
 
 from agent_tt.comparing.values.states import compare_states
 from agent_tt_tui.glyphs import UNICODE
+from agent_tt_tui.tall_rows import TallRows
 from agent_tt_tui.viewmodel.values.arrival import unfold_changes, unfold_rest
-from agent_tt_tui.viewmodel.values.tall_rows import TallRows
 from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree
 from agent_tt_tui.viewmodel.values.values import value_rows
 
@@ -62,14 +62,14 @@ def test_what_a_person_folded_stays_folded_and_what_was_unfolded_unfolded() -> N
 @pytest.mark.parametrize("text", [NOTE, "one\n\ttwo three\nfour", "x" * 300, NOTE * 40])
 def test_a_text_in_place_is_all_of_it_or_says_how_much_is_left(text: str, columns: int) -> None:
     tree = Tree({"note": text}, Changes(), Folds())
-    whole = value_rows(tree.row(0), columns, UNICODE, most=2_000)
+    whole = value_rows(tree.row(0), columns, UNICODE, most=2_000, key="f9")
     most = 5
-    rows = value_rows(tree.row(0), columns, UNICODE, most=most)
+    rows = value_rows(tree.row(0), columns, UNICODE, most=most, key="f9")
     if len(whole) <= most:
         assert rows == whole
     else:
         assert rows[:-1] == whole[: most - 1]
-        assert rows[-1][0][0] == f"┊ {len(whole) - most + 1} more lines: enter"
+        assert rows[-1][0][0] == f"┊ {len(whole) - most + 1} more lines: f9"
 
 
 async def test_the_selected_value_unfolds_in_place_and_folds_again_when_it_is_left() -> None:

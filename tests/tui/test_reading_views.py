@@ -155,11 +155,41 @@ def test_keys_and_keywords_stand_out_and_comments_step_back():
     assert second == [("    ", "text"), ("return", "model"), (" None", "text")]
 
 
+def test_rows_below_the_first_may_be_wider_and_nothing_is_lost():
+    for text in ("one two three four five six", "alongwordthatisbroken and more", ""):
+        rows = ["".join(said for said, _ in row) for row in wrap([(text, "text")], 5, 12)]
+        assert "".join(rows) == text
+        assert all(len(row.rstrip()) <= (12 if at else 5) for at, row in enumerate(rows))
+        assert len(rows) <= len(list(wrap([(text, "text")], 5)))
+
+
 def test_wrapping_loses_nothing_and_keeps_to_the_width():
     pieces = [("one two three four", "text"), (" fivesixseveneight", "added")]
     rows = list(wrap(pieces, 9))
     assert "".join(text for row in rows for text, _ in row) == "one two three four fivesixseveneight"
     assert all(len("".join(text for text, _ in row).rstrip()) <= 9 for row in rows)
+
+
+def test_an_arrow_goes_to_the_next_row_with_what_it_leads_to():
+    for arrow in "→>":
+        pieces = [("old words", "removed"), (f" {arrow} ", "muted"), ("newwords", "added")]
+        assert ["".join(text for text, _ in row).rstrip() for row in wrap(pieces, 13)] == [
+            "old words",
+            f"{arrow} newwords",
+        ]
+        rows = ["".join(text for text, _ in row).rstrip() for row in wrap(pieces, 8)]
+        assert "".join(rows).replace(" ", "") == f"oldwords{arrow}newwords"
+        assert all(len(row) <= 8 for row in rows)
+
+
+def test_a_call_that_is_wider_than_a_row_begins_beside_its_arrow():
+    def rows_of(call, columns):
+        rows = wrap([("→ ", "muted"), (call, "text")], columns)
+        return ["".join(text for text, _ in row).rstrip() for row in rows]
+
+    assert rows_of('search_docs(query="refund policy")', 26) == ["→ search_docs(", 'query="refund policy")']
+    assert rows_of("x" * 20, 12) == ["→ " + "x" * 10, "x" * 10]
+    assert rows_of("xx", 2) == ["→", "xx"]
 
 
 def test_what_a_model_thought_is_read_as_text_and_marked() -> None:

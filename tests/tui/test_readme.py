@@ -175,6 +175,7 @@ def test_the_marked_lines_are_at_most_five():
     assert 1 <= code_blocks(DOCS / "record.md", "python")[0].count("# new") <= 5
 
 
+@pytest.mark.warm("langgraph.graph")
 def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
     agent = code_blocks(DOCS / "record.md", "python")[0]
     (tests,) = code_blocks(DOCS / "replay.md", "python")
@@ -185,7 +186,9 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
     recorded = shell(sys.executable, "my_agent.py")
     assert recorded.returncode == 0, recorded.stderr
     tested = shell(
-        sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:langsmith_plugin", "test_my_agent.py"
+        *(sys.executable, "-m", "pytest", "-q"),
+        *("-p", "no:randomly", "-p", "no:langsmith_plugin", "-p", "no:schemathesis"),
+        "test_my_agent.py",
     )
     assert tested.returncode == 0, tested.stdout
     (threads,) = code_blocks(DOCS / "langgraph.md", "python")
@@ -201,6 +204,7 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
         assert done.returncode == 0, (line, done.stderr)
 
 
+@pytest.mark.warm
 def test_the_tracked_state_of_the_example_is_a_dict_and_is_recorded(shell, tmp_path):
     (example,) = [block for block in code_blocks(DOCS / "record.md", "python") if block.startswith("# long_chat.py")]
     (tmp_path / "long_chat.py").write_text(example)
@@ -219,6 +223,7 @@ def test_the_golden_that_is_shown_can_be_read_and_every_kind_of_rule_is_in_it(tm
     assert shown == {*KINDS} == set(table_under("docs/golden.md", "Rules"))
 
 
+@pytest.mark.warm
 def test_the_python_of_the_readme_gives_what_it_says(shell, tmp_path):
     (example,) = code_blocks(README, "python")
     (tmp_path / "compare.py").write_text(example)
@@ -227,6 +232,7 @@ def test_the_python_of_the_readme_gives_what_it_says(shell, tmp_path):
     assert (done.stdout.strip(), done.stderr) == (re.search(r"  # (\d+)$", example, re.MULTILINE)[1], "")
 
 
+@pytest.mark.warm
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch, tmp_path):
     samples = ("refund-loop", "flaky-checkout", "--dry-run")
     pages = [page for page in PAGES if page.name != "incident.md"]  # a story of its own: test_incident.py

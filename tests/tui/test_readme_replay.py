@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -12,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.core.seams.loopback import Loopback
-from tests.patience import PATIENCE_SECONDS
 from tests.tui.readme_parts import DOCS, README
+
+from agent_tt_tui.cli.root import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.warm("openai", "anthropic")
 
 RECORD, REPLAY = ((DOCS / name).read_text(encoding="utf-8") for name in ("record.md", "replay.md"))
 AGENTS = re.findall(
@@ -35,9 +37,11 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def shell(server: Loopback, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a command of ours in a fresh folder, where both SDKs ask the loopback server."""
-    environment = os.environ | {
+def shell(
+    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command of ours in a fresh folder, where both SDKs ask the loopback server; agents have their processes."""
+    environment = {
         "AGENT_TT_STORE": str(tmp_path / "runs.db"),
         "HOME": str(tmp_path),
         "NO_COLOR": "1",
@@ -47,19 +51,17 @@ def shell(server: Loopback, tmp_path: Path) -> Callable[..., subprocess.Complete
         "ANTHROPIC_API_KEY": "any",
     }
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable if word == "python" else word for word in words]
-        return subprocess.run(
-            [sys.executable, "-m", "agent_tt_tui", *command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.chdir(tmp_path)
 
-    return run
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable if word == "python" else word for word in words]
+        code = run(command)
+        said = capfd.readouterr()
+        return subprocess.CompletedProcess(command, code, said.out, said.err)
+
+    return call
 
 
 def test_there_is_an_agent_of_each_kind():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from tests.core.interop.test_otlp import genai, request
 from tests.core.serving.asking import FLAKY, SAMPLES
+from tests.core.serving.otlp.instrumented import MODULES, instrumented
 from tests.core.serving.rest.served import TOKEN, asking, serving
 from tests.tui.base_screens import screen_text
 from tests.tui.debugger_app import settled
@@ -86,6 +88,39 @@ async def test_an_instrumented_agent_grows_on_the_screen(tmp_path: Path) -> None
                 await pilot.press("end")
                 screen = await settled(pilot)
                 assert "It is 51." in json.dumps(screen.time.view.state)
+
+
+@pytest.mark.parametrize("kind", MODULES)
+async def test_what_an_instrumented_program_sends_is_on_the_screen_before_it_sends_more(
+    tmp_path: Path, kind: str
+) -> None:
+    """The list, then the debugger, each show a step of a program that waits until that is so."""
+    pytest.importorskip(MODULES[kind], exc_type=ImportError)
+    with (
+        serving(tmp_path / "runs.db", tmp_path) as address,
+        closing(marked(open_server(address, TOKEN))) as source,
+        instrumented(kind, address, tmp_path) as program,
+    ):
+        app = AgentTT(lambda: RunsScreen(source), look=Look())
+        async with app.run_test(size=(120, 40)) as pilot:
+            listed = app.screen.query_one(RunList)
+            assert not listed.rows
+            await asyncio.to_thread(program.asked)
+            await until(pilot, lambda: [(row.run.status, row.run.steps) for row in listed.rows] == [("unknown", 1)])
+            await until(pilot, lambda: any("1 step" in line for line in screen_text(app)))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, DebuggerScreen))
+            screen = await settled(pilot)
+            assert screen.model.last == 1
+            program.goes_on()
+            await asyncio.to_thread(program.asked)
+            await until(pilot, lambda: screen.model.last == 2)
+            await pilot.press("end")
+            await until(pilot, lambda: any("There are 30." in line for line in screen_text(app)))
+            assert screen.model.run.status == "unknown", "the span around all others has not ended"
+            await asyncio.to_thread(program.ends)
+            await until(pilot, lambda: screen.model.run.status == "succeeded")
+            await settled(pilot)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -4,9 +4,11 @@ import pytest
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
+from agent_tt import samples
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.runs.empty import EmptyScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.runs.run_list import RunList
@@ -99,7 +101,15 @@ async def test_sorting_by_steps_puts_the_longest_run_first(browser):
         assert steps == sorted(steps, reverse=True)
 
 
-async def test_an_empty_store_offers_the_sample_first_and_one_key_opens_it(tmp_path):
+async def test_an_empty_store_offers_the_sample_first_and_one_key_opens_it(tmp_path, monkeypatch):
+    def ensure_and_look(name, path):
+        """Add it, and see that there is a store before the one that asked is told."""
+        run_id = ensure(name, path)
+        app.call_from_thread(app.screen._show_found)
+        return run_id
+
+    ensure = samples.ensure
+    monkeypatch.setattr(samples, "ensure", ensure_and_look)
     app = AgentTT(lambda: EmptyScreen(tmp_path / "runs.db"), look=Look())
     async with app.run_test(size=NARROW) as pilot:
         text = screen_text(app)
@@ -107,5 +117,5 @@ async def test_an_empty_store_offers_the_sample_first_and_one_key_opens_it(tmp_p
         assert "sample" in ways[0]
         assert not (tmp_path / "runs.db").exists()
         await pilot.press("s")
-        await until(pilot, lambda: not isinstance(app.screen, EmptyScreen))
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen))
         assert (tmp_path / "runs.db").exists()

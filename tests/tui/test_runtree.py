@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.model import Run
-from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, run_rows
+from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, RunIndex, run_rows
 
 
 def run(run_id: str, name: str, started: int, parent: str | None = None, **more) -> Run:
@@ -65,3 +65,53 @@ def test_every_run_is_listed_exactly_once_and_after_its_parent(parents, sort):
     assert sorted(listed) == sorted(r.id for r in runs)
     for r in runs:
         assert r.parent is None or listed.index(r.parent) < listed.index(r.id)
+
+
+TREES = st.lists(
+    st.tuples(st.integers(-1, 8), st.text("ab-", max_size=4), st.booleans(), st.sampled_from(["running", "failed"])),
+    max_size=9,
+)
+
+
+@given(TREES, st.lists(st.text("ab-1", max_size=3), max_size=8), st.booleans())
+def test_what_is_typed_and_taken_back_letter_by_letter_finds_what_it_finds_alone(parents, texts, archived):
+    runs = [
+        run(str(n), f"{name}{n}", n, str(parent) if 0 <= parent < n else None, archived=is_archived, status=status)
+        for n, (parent, name, is_archived, status) in enumerate(parents)
+    ]
+    index = RunIndex(runs)
+    for text in (
+        part for typed in texts for part in (typed[:1], typed[:2], typed, typed[:2], typed[1:], "archived", "")
+    ):
+        found = index.rows(text=text, archived=archived)
+        alone = run_rows(runs, text=text, archived=archived)
+        assert list(found) == list(alone)
+        assert {row.run.id for row in found} == kept_by(runs, text, archived=archived)
+        assert [found.index_of(row) for row in found] == list(range(len(found)))
+        assert found.running is any(row.run.status == "running" for row in found)
+
+
+def kept_by(runs, text, *, archived) -> set[str]:
+    """Ids of the runs that hold a text, and of those that they were forked from, one after another."""
+    there = {each.id: each for each in runs if archived or text == "archived" or not each.archived}
+    kept = set()
+    for each in there.values():
+        words = [each.name, each.id, each.status, "archived" if each.archived else ""]
+        at = each if any(text in word for word in words) else None
+        while at is not None:
+            kept.add(at.id)
+            at = there.get(at.parent)
+    return kept
+
+
+def test_a_further_letter_is_looked_for_in_what_the_letters_before_found():
+    index = RunIndex(RUNS).prepare("age", archived=True)
+
+    def looks_at(text: str) -> int:
+        return index.looks_at(sort="age", text=text, archived=True, sweeps="grouped")
+
+    assert looks_at("fo") == len(RUNS)
+    found = len(index.rows(text="fo", sweeps="grouped"))
+    assert looks_at("fo") == 0
+    assert looks_at("for") == found == len(RUNS) - 1
+    assert looks_at("p") == len(RUNS)

@@ -179,9 +179,64 @@ def test_a_changed_value_shows_old_and_new_and_a_text_its_new_words(old, new, sh
     assert [piece for piece in value_pieces(tree.row(0), 40, UNICODE) if piece[0]] == shown
 
 
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [(25, '"an-old… → "another-value"'), (11, '→ "another-v…')],
+)
+def test_of_a_change_that_does_not_fit_the_new_value_has_the_room(columns, shown):
+    old, new = {"x": "an-old-value-of-it"}, {"x": "another-value"}
+    tree = Tree(new, Changes(compare_states(old, new)), Folds())
+    assert "".join(text for text, _ in value_pieces(tree.row(0), columns, UNICODE)) == shown
+
+
 def test_messages_are_named_by_role_and_tool_calls_by_what_they_ask():
     call = {"id": "c", "function": {"name": "search", "arguments": json.dumps({"query": "refund"})}}
     state = {"messages": [{"role": "user", "content": "Hi there"}, {"role": "assistant", "tool_calls": [call]}]}
     tree = Tree(state, Changes(), Folds(open={("messages",)}))
     assert [key_text(tree.row(n), UNICODE) for n in (1, 2)] == ["0 user", "1 assistant"]
     assert value_pieces(tree.row(2), 60, UNICODE) == [("→ ", "muted"), ('search(query="refund")', "muted")]
+
+
+ASKED = {"id": "call_1", "type": "function", "function": {"name": "search", "arguments": '{"query": "refund"}'}}
+CHAT = [{"role": "system", "content": "You answer."}, {"role": "user", "content": "Where is my refund? " * 9}]
+
+
+def said_of(state, columns, **options):
+    """What the first row of a state says, as one text; the caller cuts what is longer than the columns."""
+    pieces = value_pieces(Tree(state, Changes(), Folds()).row(0), columns, UNICODE, **options)
+    return "".join(text for text, _ in pieces)
+
+
+@pytest.mark.parametrize(
+    ("state", "columns", "shown"),
+    [
+        ({"messages": CHAT}, 33, "2, last user: Where is my refund…"),
+        ({"messages": CHAT[1:]}, 33, "1, user: Where is my refund? Whe…"),
+        ({"messages": CHAT * 600}, 33, "1,200, last user: Where is my re…"),
+        ({"messages": [*CHAT, {"role": "assistant", "tool_calls": [ASKED]}]}, 33, "3, last assistant: → search(quer…"),
+        ({"messages": [*CHAT, {"role": "assistant", "content": ""}]}, 33, "3, last assistant"),
+        ({"messages": CHAT}, 20, "2, last user"),
+        ({"messages": CHAT}, 8, "[+2]"),
+        ({"messages": CHAT[:1]}, 50, '[{"role": "system", "content": "You answer."}]'),
+        ({"tool_calls": [ASKED]}, 33, '→ search(query="refund")'),
+        ({"tool_calls": [ASKED, ASKED]}, 33, '2 calls → search(query="refund")…'),
+        ({"tool_calls": [ASKED, {"id": 2}]}, 33, '[{"id": "call_1", +2}, +1]'),
+        ({"tool_calls": [ASKED] * 9}, 33, '[{"id": "call_1", +2}, +8]'),
+    ],
+)
+def test_a_folded_list_of_messages_says_how_many_and_how_the_last_begins(state, columns, shown):
+    assert said_of(state, columns) == shown
+
+
+def test_where_the_type_stands_beside_it_a_list_is_not_counted_again():
+    assert said_of({"messages": CHAT}, 33, typed=True) == "last user: Where is my refund? W…"
+    assert said_of({"tool_calls": [ASKED] * 2}, 33, typed=True).startswith("→ search(")
+
+
+def test_no_message_but_the_last_is_looked_at_for_a_row():
+    class Unread(list):
+        def __iter__(self):
+            yield from self[:3]
+            raise AssertionError("read beyond what a row has room for")
+
+    assert said_of({"messages": Unread(CHAT * 50_000)}, 33) == "100,000, last user: Where is my …"

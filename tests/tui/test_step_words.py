@@ -16,7 +16,7 @@ from agent_tt.querying.predicates import parse_predicate
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-from agent_tt_tui.viewmodel.debugger.step_words import StepWords, read_words, step_at
+from agent_tt_tui.viewmodel.debugger.step_words import EXAMPLES, WORDS, StepWords, read_words, step_at
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,9 @@ from agent_tt_tui.viewmodel.debugger.step_words import StepWords, read_words, st
         ("@250ms", StepWords("time", us=250_000)),
         ("search docs", StepWords("name", text="search docs")),
         ("errors", StepWords("question", text="error")),
+        ("writes", StepWords("question", text='call.effect == "write"')),
+        ("models", StepWords("question", text='call.kind == "llm"')),
+        ("writes it down", StepWords("name", text="writes it down")),
         ('calls a"b', StepWords("question", text='tool == "a\\"b"')),
         ("changes budget.left", StepWords("question", text="changed(state.budget.left)")),
     ],
@@ -45,6 +48,17 @@ def test_whatever_is_typed_is_read_or_refused_in_words(typed):
         words = read_words(typed)
         if words.kind == "question":
             assert parse_predicate(words.text)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_each_row_of_the_table_is_read_as_it_says(word):
+    words = read_words(word.example.replace("NAME", "search_docs").replace("PATH", "budget.left"))
+    assert (words.kind == "question") == (word.question is not None)
+
+
+def test_the_examples_fit_into_the_dialog_of_a_small_terminal():
+    assert len(EXAMPLES) <= 74
+    assert all(word.example in EXAMPLES for word in WORDS if word.question is not None)
 
 
 @pytest.mark.parametrize("typed", ["calls", "changes", "changes [", "changes  "])

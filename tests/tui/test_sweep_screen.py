@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.core.sweeping.by_hand import ByHand
@@ -16,7 +17,7 @@ from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.app import AgentTT
-from agent_tt_tui.glyphs import ASCII
+from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
@@ -89,6 +90,21 @@ async def test_each_row_shows_its_samples_and_how_many_ended_well(by_hand, sweep
         assert "✓" in rows["0.8"]
         assert any("a   4×  5 days" in line for line in text)
         assert any("TimeoutError: search_docs did not answer" in line for line in text)
+
+
+async def test_glyphs_move_only_while_a_sample_runs(by_hand, sweep):
+    app = app_of(by_hand, sweep)
+    async with app.run_test(size=(80, 24)) as pilot:
+        matrix = await shown(app, pilot)
+        assert not matrix.matrix.running
+        assert not list(matrix._timers)
+        ended, (first, *others) = matrix.matrix, matrix.matrix.cells
+        goes_on = replace(first, samples=(replace(first.samples[0], status="running"), *first.samples[1:]))
+        matrix.show(replace(ended, cells=(goes_on, *others)), {}, {}, frozenset(), {})
+        assert len(matrix._timers) == 1
+        await until(pilot, lambda: any(glyph in screen_text(app)[2] for glyph in UNICODE.running))
+        matrix.show(ended, {}, {}, frozenset(), {})
+        await until(pilot, lambda: not any(timer._active.is_set() for timer in matrix._timers))
 
 
 async def test_the_interval_stands_beside_the_rate_where_there_is_room(by_hand, sweep):
@@ -253,6 +269,8 @@ async def test_what_is_complete_is_not_offered_to_be_stopped_though_its_process_
     async with app.run_test(size=(80, 24)) as pilot:
         await shown(app, pilot)
         await pilot.press("R")
+        await until(pilot, lambda: "going on" in screen_text(app)[-1])
+        app.screen.say("")  # as its time would, which is long here
         await until(pilot, lambda: "S stop" in screen_text(app)[-1])
         by_hand.took(sweep, 3, 4, state={"answer": "9 days"})
         by_hand.took(sweep, 3, 5, state={"answer": "9 days"})
@@ -332,6 +350,42 @@ def test_a_narrow_row_keeps_the_rate_to_the_last(by_hand, sweep):
     assert [layout.shown for layout in layouts] == [5, 5, 3, 1]
     assert [bool(layout.interval) for layout in layouts] == [True, True, True, False]
     assert [bool(layout.bar) for layout in layouts] == [True, False, False, False]
+    assert [layout.cell for layout in layouts] == [9, 9, 9, 9]
+    wide = SweepLayout.of(matrix, 198)
+    used = wide.label + wide.shown * wide.cell + wide.bar + wide.interval + wide.steps + wide.tokens + wide.cost
+    assert 198 - wide.shown - 6 <= used + 6 <= 198
+
+
+def test_the_names_of_what_is_varied_give_way_before_a_sample_does(by_hand, sweep):
+    matrix = MatrixReader(by_hand.store, sweep.id).read()
+    axis = replace(matrix.definition.axes[0], place="conversation.settings.temperature")
+    matrix = replace(matrix, definition=replace(matrix.definition, axes=(axis, *matrix.definition.axes[1:])))
+    layout = SweepLayout.of(matrix, 78)
+    assert (layout.shown, bool(layout.interval)) == (5, True)
+    assert SweepLayout.of(matrix, 118).label > layout.label >= 8
+
+
+async def test_a_wide_matrix_says_each_answer_in_words(by_hand, sweep):
+    app = app_of(by_hand, sweep)
+    async with app.run_test(size=(200, 40)) as pilot:
+        await shown(app, pilot)
+        row = next(line for line in screen_text(app) if line.strip().startswith("0.4"))
+        assert row.count("5 days") == 2
+        assert row.count("7 days") == 1
+    app = app_of(by_hand, sweep)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await shown(app, pilot)
+        assert "days" not in next(line for line in screen_text(app) if line.strip().startswith("0.4"))
+
+
+async def test_answers_are_shown_to_their_end_where_rows_are_free(by_hand):
+    made, last = by_hand.begin(THREE), "and that is the last word"
+    by_hand.took(made, 1, 1, state={"answer": f"{'It takes some days. ' * 4}{last}"})
+    app = app_of(by_hand, made)
+    async with app.run_test(size=(80, 40)) as pilot:
+        await shown(app, pilot)
+        text = " ".join(" ".join(screen_text(app)).replace("▌", " ").split())
+        assert last in text, "\n".join(screen_text(app))
 
 
 # The tree.

@@ -221,6 +221,17 @@ async def test_a_run_without_forks_says_how_to_make_one(store):
         assert "no run to compare with" in screen_text(app)[-1]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_what_is_known_of_a_run_has_the_rows_that_the_table_leaves(store, size):
+    app = app_of(store)
+    async with app.run_test(size=size) as pilot:
+        table = await compared(app, pilot)
+        preview = app.screen.query_one(TablePreview)
+        assert table.region.height == len(table.rows)
+        assert preview.region.y == table.region.bottom + 1
+        assert preview.region.bottom == size[1] - 1
+
+
 async def test_a_fork_that_goes_on_fills_in_and_one_that_is_made_meanwhile_appears(store):
     fork, writer = add_fork(store, store.run("root").id, 1, 9)
     app = app_of(store)
@@ -240,7 +251,7 @@ async def test_a_fork_that_goes_on_fills_in_and_one_that_is_made_meanwhile_appea
         assert "✓" in line_of(app, "fork-4")
         _, writer = add_fork(store, fork, 3, 10)
         await until(pilot, lambda: len(table.rows) == 5)
-        assert "fork-4/fork-1" in "\n".join(screen_text(app))
+        await until(pilot, lambda: "fork-4/fork-1" in "\n".join(screen_text(app)))
         writer.finish("interrupted")
         await until(pilot, lambda: table.rows[4].run.status == "interrupted")
         assert table.current.run.id == fork
@@ -349,3 +360,25 @@ async def test_the_debugger_offers_all_forks_in_a_table(store):
         await pilot.press("enter")
         table = await compared(app, pilot)
         assert len(table.rows) == 4
+
+
+async def test_what_was_changed_goes_on_below_while_lines_are_free_and_j_goes_to_the_next_run(store):
+    long = "the limit of an incident"
+    _, writer = add_fork(store, store.run("root").id, 2, long)
+    go(writer, 3)
+    writer.finish("succeeded")
+    app = app_of(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await compared(app, pilot)
+        text = screen_text(app)
+        at = text.index(line_of(app, "fork-4"))
+        assert text[at].endswith('budget.limit = "the limit')
+        assert text[at + 1].strip() == 'of an incident"'
+        names = []
+        for _ in table.rows:
+            names.append(table.current.run.name)
+            await pilot.press("j")
+        assert names == [row.run.name for row in table.rows]
+        await pilot.resize_terminal(80, 10)
+        await pilot.pause()
+        assert table.current.run.name == names[-1]

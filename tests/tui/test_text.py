@@ -62,6 +62,14 @@ def test_a_row_is_not_cut_for_blanks_that_do_not_fit():
     assert Row("…").add("words and").strip(6).text == "words…"
 
 
+def test_no_separator_is_left_before_the_end_of_a_row_that_is_cut():
+    assert Row("…").add("lead").add(" · ").add("critic").strip(8).text == "lead …  "
+    assert Row("…").add("lead · web · critic").strip(12).text == "lead · web …"
+    assert Row("…").add("12").add(" → ").add("a long value").strip(6).text == "12 …  "
+    assert Row("…").add("12").add(" → ").add("a long value").strip(8).text == "12 → a …"
+    assert Row("…").add("lead").add(" · ").add("web").strip(10).text == "lead · web"
+
+
 def test_combining_marks_stay_with_their_letter():
     assert cut("e\u0301e\u0301e\u0301", 2, "…") == "e\u0301…"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from threading import Event
 from typing import TYPE_CHECKING
 
 from tests.tui.debugger_app import debugger, settled
@@ -11,6 +13,7 @@ from textual import events
 
 from agent_tt_tui import typed
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 if TYPE_CHECKING:
     import pytest
@@ -53,3 +56,24 @@ async def test_keys_go_on_at_once_where_a_screen_is_left_that_they_were_typed_on
         screen = await settled(pilot)
         type_at_once(app, "?\x1b?\x1b:3\r?\x1bj")
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and screen.time.number == 4)
+
+
+async def test_keys_that_come_before_the_first_step_is_known_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typed, "_PATIENCE_S", 1000.0)
+    may_open, opened = Event(), RunModel.open
+
+    def open_late(model: RunModel) -> None:
+        may_open.wait()
+        opened(model)
+
+    monkeypatch.setattr(RunModel, "open", open_late)
+    app = debugger(refund_loop(21), step=5)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, DebuggerScreen)
+        type_at_once(app, "/refund\x1bj")
+        for _ in range(100):  # rounds in which the first key would long have been handled
+            await asyncio.sleep(0)
+        may_open.set()
+        await until(pilot, lambda: screen.time.number == 6)
+        assert screen.panes.find_panel.wish.text == ""

@@ -86,6 +86,14 @@ def test_nobody_gets_in_without_the_token_nor_from_another_page_nor_by_another_n
         assert asked(page, Cookie=cookie.partition(";")[0], Origin="http://evil.example")[0] == 403
 
 
+def test_a_token_of_any_characters_gets_in_by_the_address_that_is_written(store: Path) -> None:
+    with served(store, AGENT_TT_WEB_TOKEN='a&b=c+d%41#e ;"f/12345') as address:
+        status, headers = asked(address)
+        assert status == 303
+        page = address.partition("?")[0]
+        assert asked(page, Cookie=headers["Set-Cookie"].partition("; HttpOnly")[0])[0] == 200
+
+
 def test_what_cannot_be_opened_is_said_in_the_terminal_and_served_to_nobody(store: Path) -> None:
     command = [sys.executable, "-m", "agent_tt_tui", "open", "no-such-run", "--web", "--store", str(store)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tests.patience import PATIENCE_SECONDS
 from textual.worker import WorkerCancelled
@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.pilot import Pilot
 
+_FRAMES: Final = 2
+"""After how many rounds of every widget's messages what has been changed is drawn: one to ask for it, one to do it."""
+
 
 async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
-    """Let the app work until `condition` holds.
+    """Let the app work until `condition` holds, and then until what changed with it is laid out and drawn.
+
+    What one method shows in several widgets is not drawn in one frame: a row that keeps its size comes first.
 
     Raises:
         TimeoutError: It never did.
@@ -25,6 +30,8 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await pilot.pause(0.01)
+    for _ in range(_FRAMES):
+        await pilot.pause(0)
 
 
 async def workers_ended(app: App[object]) -> None:

@@ -6,8 +6,7 @@ import gc
 import logging
 import sys
 import threading
-from functools import partial
-from logging.handlers import RotatingFileHandler
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -15,11 +14,12 @@ from textual import events, on
 from textual.app import App
 from textual.reactive import reactive
 
+from agent_tt.errors import AgentTTError
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
 from agent_tt_tui.requests import Confirm, KeepRun, OpenRun, ShowKeys, ShowTests, WatchTests
 from agent_tt_tui.running_forks import RunningForks
-from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screen import CommandScreen, read_styles
 from agent_tt_tui.text import show
 from agent_tt_tui.theme import DARK, OURS
 from agent_tt_tui.typed import Handled, TypedKeys
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.screen import Screen
 
+    from agent_tt_tui.ran import Ran, RanLog
     from agent_tt_tui.viewmodel.golden.watched import Watched
 
 _log = logging.getLogger(__name__)
@@ -84,16 +85,20 @@ class AgentTT(App[None]):
             if own.key:
                 self.bind(own.key, f"own_command({name!r})", description=name, show=False)
 
+    @cached_property
+    def ran(self) -> RanLog:
+        """What was run from here."""
+        from agent_tt_tui.ran import RanLog
+
+        return RanLog()
+
     def on_load(self) -> None:
         """Open the log."""
         if self._log_file is None:
             # Without any handler Python would print to the terminal that the app draws on.
             self._log_handler = logging.NullHandler()
         else:
-            self._log_file.parent.mkdir(parents=True, exist_ok=True)
-            self._log_handler = RotatingFileHandler(
-                self._log_file, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8"
-            )
+            self._log_handler = _LogFile(self._log_file)
         self._log_handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         for package in _LOGGED_PACKAGES:
             logging.getLogger(package).addHandler(self._log_handler)
@@ -101,7 +106,10 @@ class AgentTT(App[None]):
     async def on_mount(self) -> None:
         """Open the first screen."""
         self.set_class(self.look.glyphs is ASCII, "ascii")
-        await self.push_screen(self._first_screen())
+        first = self._first_screen()
+        if first.css_path:
+            read_styles(self)
+        await self.push_screen(first)
         if not gc.isenabled():  # the command disabled it: see `__main__`
             self.set_timer(_OPENING_S, _collect_again)
 
@@ -229,6 +237,31 @@ class AgentTT(App[None]):
             words = 'until you leave; for good with theme = "{}" in the configuration'
             screen.ask(theme_dialog(self), lambda name: screen.say(f"{name}, {words.format(name)}", 6.0))
 
+    def action_jump(self) -> None:
+        """Label what can be gone to on the screen, and go where somebody says."""
+        from agent_tt_tui.screens.dialogs.jump import JumpScreen
+
+        screen = self.screen
+        if isinstance(screen, CommandScreen):
+            screen.ask(JumpScreen(screen), lambda target: target.go())
+
+    def action_show_log(self) -> None:
+        """Show what was run from here; open the run that is chosen."""
+        screen = self.screen
+        if isinstance(screen, CommandScreen):
+            from agent_tt_tui.screens.dialogs.log import LogDialog
+
+            screen.ask(LogDialog(screen.undo_words(), self.ran.newest_first), self._open_ran)
+
+    def _open_ran(self, ran: Ran) -> None:
+        if ran.source is None:
+            return
+        try:
+            self.post_message(OpenRun(ran.source, ran.source.run(ran.run_id)))
+        except AgentTTError as error:
+            if isinstance(self.screen, CommandScreen):
+                self.screen.say(error.message)
+
     async def action_quit(self) -> None:
         """Leave the way that the open screen's own key does, so that nothing pending is lost unasked."""
         if isinstance(self.screen, CommandScreen):
@@ -243,6 +276,32 @@ class AgentTT(App[None]):
         what = show(f"{type(error).__name__}: {error}", _MESSAGE_COLUMNS, "...")
         where = f"; the details are in {self._log_file}" if self._log_file is not None else ""
         self.panic(Text(f"agent-tt stopped on an error of its own: {what}{where}"))
+
+
+class _LogFile(logging.Handler):
+    """A log that is opened at its first message: most times that the app is used have none."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file: logging.Handler | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._file is None:
+            from logging.handlers import RotatingFileHandler
+
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = RotatingFileHandler(self._path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
+            except OSError:  # there is nowhere to say so, and the app goes on without a log
+                return
+            self._file.setFormatter(self.formatter)
+        self._file.emit(record)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
 
 
 def _collect_again() -> None:

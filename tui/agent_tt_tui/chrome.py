@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.containers import Vertical
 from textual.reactive import reactive
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, width
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.style import Style
     from textual import events
     from textual.geometry import Size
@@ -28,7 +30,7 @@ Tone = Literal["muted", "well", "failed", "running", "yours"]
 FREE_COLUMNS = 3
 """What stays free between the left and the right part of the header."""
 
-FRAMES_PER_SECOND = 4
+_FRAMES_PER_SECOND = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,35 @@ class HeaderState(NamedTuple):
     """In the order in which they stand."""
 
 
+class Motion:
+    """The timer that animates the glyphs of running things; there is one only while something runs."""
+
+    def __init__(self, widget: Widget, move: Callable[[], object]) -> None:
+        """Begin without a timer.
+
+        Args:
+            widget: Whose glyphs move.
+            move: Shows the next of them.
+        """
+        self._widget, self._move = widget, move
+        self._timer: Timer | None = None
+
+    def follow(self, *, runs: bool) -> bool:
+        """Start or stop the animation; return whether it runs now.
+
+        Args:
+            runs: Whether something runs.
+        """
+        widget = self._widget
+        moves = runs and widget.is_attached and widget.app.animation_level != "none"
+        if moves and self._timer is None:
+            self._timer = widget.set_interval(1 / _FRAMES_PER_SECOND, self._move)
+        elif not moves and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        return moves
+
+
 class HeaderRow(RowWidget):
     """Row 0: name, status, cause and pending edits at the left; facts at the right, dropped where there is no room."""
 
@@ -68,7 +99,7 @@ class HeaderRow(RowWidget):
 
     def __init__(self, state: HeaderState | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self._timer: Timer | None = None
+        self._motion = Motion(self, self._next_frame)
         if state is not None:
             self.set_reactive(HeaderRow.state, state)
 
@@ -78,12 +109,7 @@ class HeaderRow(RowWidget):
 
     def watch_state(self) -> None:
         """Move the running glyph while something runs, and nothing else ever."""
-        moving = self.state.tone == "running" and self.app.animation_level != "none"
-        if moving and self._timer is None:
-            self._timer = self.set_interval(1 / FRAMES_PER_SECOND, self._next_frame)
-        elif not moving and self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+        if not self._motion.follow(runs=self.state.tone == "running"):
             self.frame = -1
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from textual.binding import Binding
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ class Command:
     pair: str = ""
     """The key of a second command, shown in the footer beside this one's: `[ ] path`."""
     pinned: bool = False
-    """Whether it stands at the right end of the footer and is never dropped."""
+    """Whether it stands at the right end of the footer, and is dropped last."""
     scope: Scope = "screen"
     """Whose action it is; those of a widget act only while the widget is in focus."""
     fleeting: bool = False

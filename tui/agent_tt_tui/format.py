@@ -70,7 +70,9 @@ def size(bytes_: int) -> str:
 
 
 def change(old: float, new: float, times: str) -> str:
-    """Format how much more or less a number is, in at most eight columns: `-98 %`, `0 %`, `+118 %`, `×7,499`.
+    """Format how much more or less a number is, in at most eight columns: `-98 %`, `<+1 %`, `+118 %`, `×7,499`.
+
+    Only what is the same is `0 %`, and only what is gone `-100 %`.
 
     Args:
         old: the number before, above 0.
@@ -81,7 +83,9 @@ def change(old: float, new: float, times: str) -> str:
     if factor >= 10:
         return f"{times}{factor:,.0f}" if factor < 999_999 else f"{times}{factor:.0e}"
     percent = round(100 * (factor - 1))
-    return f"{percent:+d} %" if percent else "0 %"
+    if not percent and new != old:
+        return "<+1 %" if new > old else ">-1 %"
+    return f"{max(percent, -99) if new else percent:+d} %" if percent else "0 %"
 
 
 def short_path(path: Path, base: Path | None = None) -> str:

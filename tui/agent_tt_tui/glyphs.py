@@ -66,6 +66,14 @@ class Glyphs(NamedTuple):
     """Between facts."""
     busy: str
     line: str
+    fed_by: str
+    """A step that fed the selected one, as the recording says."""
+    feeds: str
+    """A step that the selected one fed, as the recording says."""
+    fed_perhaps: str
+    """The first of these where only equal texts suggest it."""
+    feeds_perhaps: str
+    """The second of these where only equal texts suggest it."""
     rail: str
     branch: str
     branch_last: str
@@ -83,6 +91,8 @@ class Glyphs(NamedTuple):
     """After a count of repeats."""
     picked: str
     """In the brackets of the one that is chosen among several: `(•)`."""
+    tick: str
+    """A tick of the clock; two of them: time in which nothing ran is left out."""
     span: str
     """Between the first and the last of a range; also what is not known in a table."""
     spark: tuple[str, ...]
@@ -102,8 +112,9 @@ UNICODE = Glyphs(
     well="✓", failed="✗", unknown="?", crashed="!", interrupted="–",
     added="+", changed="~", removed="−", edited="±", differs="≠", same="≡", only_a="<", only_b=">",
     fork="┬", bar="▌", role_bar="▎", folded="▸", unfolded="▾", running=("░", "▒", "▓", "▒"), alike="┊", cut="…",
-    path="›", to="→", dot="·", busy="━", line="─", rail="│", branch="├", branch_last="╰", branch_end="╮",
-    gather_end="╯", fan_out="┬", gather="┴", hit="▄", about="≈", times="×", picked="•", span="–",
+    path="›", to="→", dot="·", busy="━", line="─",
+    fed_by="←", feeds="→", fed_perhaps="⇠", feeds_perhaps="⇢", rail="│", branch="├", branch_last="╰", branch_end="╮",
+    gather_end="╯", fan_out="┬", gather="┴", hit="▄", about="≈", times="×", picked="•", tick="╎", span="–",
     spark=("▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"), arrows="←→", up="↑", down="↓",
 )  # fmt: skip
 
@@ -113,7 +124,8 @@ ASCII = Glyphs(
     added="+", changed="~", removed="-", edited="%", differs="/", same="=", only_a="<", only_b=">",
     fork="Y", bar="|", role_bar="|", folded=">", unfolded="v", running=(":",), alike=":", cut=">", path=">",
     to=">", dot=".", busy="=", line="-", rail="|", branch="|", branch_last="`", branch_end=".", gather_end="'",
-    fan_out="+", gather="+", hit="_", about="~", times="x", picked="*", span="-", arrows="<>", up="^", down="v",
+    fan_out="+", gather="+", hit="_", about="~", times="x", picked="*", tick=":", span="-", arrows="<>",
+    up="^", down="v", fed_by="<", feeds=">", fed_perhaps="(", feeds_perhaps=")",
     spark=(".", ":", "-", "=", "+", "*", "#", "@"),
 )  # fmt: skip
 

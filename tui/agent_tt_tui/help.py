@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
-from agent_tt_tui.commands import display_key
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import KEYS
-from agent_tt_tui.legend import legend
+from agent_tt_tui.legend import column_legend, legend
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 _KEYS_WIDTH = 18
 _LEAST_WORDS = 12
+_CHOOSES_COLUMNS = "columns.open"
 _SHARED = frozenset({"Everywhere", "Panes"})
 """Groups of keys that are the same on every screen."""
 
@@ -65,12 +65,11 @@ class HelpLines(LineView):
         for group in sorted(groups, key=lambda group: group.title in _SHARED):
             yield (
                 group.title,
-                [
-                    ("  ".join(display_key(key, look.glyphs) for key in command.bound_keys(look.keymap)), command.help)
-                    for command in group.commands
-                ],
+                [("  ".join(look.keys(command)), command.help) for command in group.commands],
             )
         yield from legend(look.glyphs)
+        if any(command.id == _CHOOSES_COLUMNS for command in self._listed.commands):
+            yield column_legend()
 
     def _is_wanted(self, title: str, mark: str, words: str) -> bool:
         """Whether a key or sign is the one that was typed, or title and words hold each typed word."""

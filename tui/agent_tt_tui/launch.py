@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from platformdirs import user_log_dir
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agent_tt.protocols import RunSource
+
+_SWITCH_SECONDS: Final = 0.0005
+"""How long a thread that searches may keep the interpreter from one that has a key to answer; ten times less than
+Python's own, as a key needs the interpreter back several times until it is on the screen."""
 
 
 def run_app(source: RunSource, run_id: str | None = None, step: int | None = None) -> int:
@@ -54,6 +59,7 @@ def run_screen(first_screen: Callable[[], Screen[None]]) -> int:
         The exit code of the command.
     """
     look = chosen_look(config.load())
+    sys.setswitchinterval(_SWITCH_SECONDS)
     app = AgentTT(first_screen, look=look, log_file=Path(user_log_dir("agent-tt", appauthor=False)) / "tui.log")
     app.run()
     return app.return_code or 0

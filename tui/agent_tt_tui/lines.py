@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
@@ -13,9 +12,11 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.drawn import DrawnLines
 from agent_tt_tui.keymaps import LIST
 from agent_tt_tui.look import look_of
+from agent_tt_tui.tall_rows import TallRows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -51,6 +52,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     in_focus = False
     """Whether it has the focus."""
+
+    tall = TallRows()
+    """Which rows take several lines; the cursor is on the first line of its row, and covers all."""
 
     cursor: var[int] = var(0, init=False)
     """The line that the cursor is on, from 0; -1 while the list is empty."""
@@ -110,10 +114,27 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         raise NotImplementedError
 
     def is_here(self, index: int) -> bool:
-        """Whether a line is drawn as the cursor's; a subclass whose items take several lines says yes to all of one."""
-        return index == self.cursor
+        """Whether a line is drawn as the cursor's: all lines of its row."""
+        return self.cursor >= 0 and self.tall.row_of(index)[0] == self.row_number
+
+    def can_point_at(self, index: int) -> bool:
+        """Whether one can go to a line as a place of its own: not to the second line of a row, nor to a rule."""
+        return not self.tall.row_of(index)[1]
+
+    @property
+    def row_number(self) -> int:
+        """Which row the cursor is on, from 0, however many lines the rows take; -1 where it is on none."""
+        return self.tall.row_of(self.cursor)[0]
+
+    def move_to_row(self, row: int) -> None:
+        """Put the cursor on the first line of a row."""
+        self.move_to(self.tall.line_of(max(0, row)))
 
     # What a parent calls.
+
+    def point_at(self, index: int) -> None:
+        """Go to a line that somebody pointed at."""
+        self.move_to(index)
 
     def refresh_lines_data(self) -> None:
         """Draw everything anew because the data, or how many lines there are, has changed."""
@@ -140,10 +161,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.reveal(self.cursor)
 
     def reveal(self, index: int) -> None:
-        """Scroll, at once and no further than needed, until a line is visible."""
+        """Scroll at once, no further than needed, to the row of a line; of one that is too tall to its first lines."""
         if self.size.height and index >= 0:
+            row = self.tall.row_of(index)[0]
+            first, lines = self.tall.line_of(row), min(self.tall.height(row), self.size.height)
             # Forced: that a list which was just filled is longer than its pane is not known before the next layout.
-            self.scroll_to_region(Region(0, index, 1, 1), animate=False, immediate=True, force=True, x_axis=False)
+            self.scroll_to_region(Region(0, first, 1, lines), animate=False, immediate=True, force=True, x_axis=False)
 
     # The cursor.
 
@@ -154,15 +177,18 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         return max(min(cursor, self.line_count - 1), 0 if self.line_count else -1)
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Repaint the two lines concerned, and tell the parent."""
-        self.refresh_line(old)
-        self.refresh_line(new)
+        """Repaint the lines of both rows, and tell the parent."""
+        if self.tall.more:
+            self.refresh()
+        else:
+            self.refresh_line(old)
+            self.refresh_line(new)
         if new >= 0:
             self.post_message(self.CursorMoved(self, new))
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by so many lines."""
-        self.move_to(self.cursor + rows)
+        """Move the cursor by so many rows, whatever lines they take."""
+        self.move_to_row(self.row_number + rows)
 
     def action_page(self, pages: int) -> None:
         """Move the cursor by so many screens of lines."""
@@ -213,7 +239,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """Put the cursor where the mouse is; choose a line that is clicked twice."""
         index = event.y + self.scroll_offset.y
         if 0 <= index < self.line_count:
-            self.move_to(index)
+            self.point_at(index)
             if event.chain == 2:
                 self.action_choose()
 
@@ -287,11 +313,11 @@ class RowList(LineView, Generic[Item]):
     @property
     def current(self) -> Item | None:
         """The row under the cursor."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+        return self.rows[self.row_number] if 0 <= self.row_number < len(self.rows) else None
 
     def get_content_height(self, *_sizes: object) -> int:
-        """As many lines as there are rows."""
-        return max(1, len(self.rows))
+        """As many lines as there are."""
+        return max(1, self.line_count)
 
     def show_rows(self, rows: Sequence[Item]) -> None:
         """Show other rows."""

@@ -70,6 +70,10 @@ class Palette(NamedTuple):
         """The palette for the focused cursor row, where nothing is muted."""
         return self._replace(muted=self.text, faint=self.text, note=Style(italic=True) + self.text, on_cursor_row=True)
 
+    def standing_back(self) -> Palette:
+        """The palette for a row that is there for another one: what is drawn as text is faint."""
+        return self._replace(text=self.faint, strong=self.faint, muted=self.faint, model=self.faint)
+
     def added(self, words: str) -> tuple[str, Style]:
         """Words that were added, marked so that it can be seen without colour."""
         return (f"{{+{words}+}}" if self.bracket_changes else words), self.added_word

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from textual.geometry import Region
 
     from agent_tt_tui.palette import Palette
+
+_DANGLES: Final = re.compile(" +[·→] *$")
+"""A separator behind which nothing follows."""
 
 
 class Row:
@@ -112,6 +116,23 @@ class Row:
             last = self._segments[-1]
             if not last.text.endswith(self._more):
                 self._segments[-1] = Segment(cut(last.text, width(last.text) - 1, "") + self._more, last.style)
+        self._drop_separator()
+
+    def _drop_separator(self) -> None:
+        """Leave out a separator right before the cut: what it led to is not seen."""
+        if not (self._segments and self._more and self._segments[-1].text.endswith(self._more)):
+            return
+        last = self._segments[-1]
+        tail = Segment(last.text[: -len(self._more)], last.style)
+        before = [*self._segments[:-1], *([tail] if tail.text else [])]
+        if not before or not _DANGLES.search("".join(segment.text for segment in before[-2:])):
+            return
+        left = len(_DANGLES.sub("", "".join(segment.text for segment in before)))
+        self._segments, self._cells = [], 0
+        for text, style, *_ in before:
+            self.add(text[:left], style)
+            left = max(0, left - len(text))
+        self.add(f" {self._more}", last.style)
 
 
 class RowWidget(Widget):

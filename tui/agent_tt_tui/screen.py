@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from textual import on
 from textual.css.query import NoMatches
@@ -12,7 +13,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 
-from agent_tt_tui.commands import Context, display_key
+from agent_tt_tui.commands import Context
 from agent_tt_tui.feature import hearing
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.lines import LineView
@@ -23,7 +24,10 @@ from agent_tt_tui.running_forks import forks_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from textual.geometry import Size
+    from textual._path import CSSPathType
+    from textual.app import App
+    from textual.geometry import Region, Size
+    from textual.strip import Strip
     from textual.widget import Widget
 
     from agent_tt_tui.feature import Feature
@@ -32,8 +36,18 @@ if TYPE_CHECKING:
 _RANK_WITHOUT_FOOTER = 100
 """Where a command stands in the palette that the footer has no room for."""
 
+STYLES: Final = Path(__file__).with_name("screens.tcss")
+"""Styles beside those of the app."""
+
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
+
+
+def read_styles(app: App[Any]) -> None:
+    """Read the styles of all screens, once: where a screen brings them, Textual parses and applies the others again."""
+    if not app.stylesheet.has_source(str(STYLES)):
+        app.stylesheet.read(STYLES)
+        app.stylesheet.parse()
 
 
 class CommandScreen(Screen[Result]):
@@ -44,6 +58,7 @@ class CommandScreen(Screen[Result]):
     """
 
     CONTEXT: ClassVar[Context]
+    CSS_PATH: ClassVar[CSSPathType | None] = STYLES
     AUTO_FOCUS = "LineView"
 
     focused: var[Widget | None] = var(None)
@@ -172,6 +187,18 @@ class CommandScreen(Screen[Result]):
         except NoMatches:
             self.log.warning(message)
 
+    def key(self, command_id: str) -> str:
+        """Give the key of a command of this screen, as the screen shows it."""
+        return look_of(self).key(self.CONTEXT.command(command_id))
+
+    def shown_widgets(self) -> list[tuple[Widget, Region, Region]]:
+        """The widgets that are to be seen, each with its region and with what is not cut off of it."""
+        return [(widget, *regions) for widget, regions in self._compositor.visible_widgets.items()]
+
+    def drawn_rows(self) -> list[Strip]:
+        """Render all rows of the screen."""
+        return self._compositor.render_strips()
+
     def refresh_footer(self) -> None:
         """Draw the footer anew after what `blocked` answers has changed."""
         self.query_one(FooterRow).refresh()
@@ -238,7 +265,7 @@ class CommandScreen(Screen[Result]):
                 continue
             label, _, detail = command.help.partition("; ")
             by = FOUND_BY[command.id]
-            keys = "  ".join(display_key(key, look.glyphs) for key in command.bound_keys(look.keymap)[:2])
+            keys = "  ".join(look.keys(command)[:2])
             words = f"{by.words} {command.footer} {command.id}".casefold()
             blocked = self.blocked(command.id) or ""
             run = partial(self.call_later, self.action_command, command.id)
@@ -264,6 +291,10 @@ class CommandScreen(Screen[Result]):
             self.confirm("Leave", question, self._leave)
         else:
             self._leave()
+
+    def undo_words(self) -> Sequence[str]:
+        """What undo takes back on this screen, in words, the last first."""
+        return ()
 
     def _leave(self) -> None:
         stack = self.app.screen_stack

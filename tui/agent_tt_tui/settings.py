@@ -10,19 +10,17 @@ from textual.keys import Keys
 from textual.theme import BUILTIN_THEMES
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.keymaps import CONTEXTS, LIST, TIMELINE, TREE
 from agent_tt_tui.look import Look
 from agent_tt_tui.theme import OURS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.config import Config
     from agent_tt_tui.commands import Context
 
 __all__ = ["chosen_look"]
 
-_ALL: Final = (*CONTEXTS, LIST, TIMELINE, TREE)
 _MODIFIERS: Final = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 _NAMED_KEYS: Final = frozenset(key.value for key in Keys) | {"comma", "plus", "minus"}
 
@@ -34,7 +32,7 @@ def chosen_look(settings: Config) -> Look:
         settings: what is configured.
 
     Raises:
-        UsageError: there is no such theme, command or key, or two commands of one screen have the same key.
+        UsageError: there is no such theme, command, key or column, or two commands of one screen have the same key.
     """
     theme = settings.theme or "auto"
     themes = {"auto", *(each.name for each, _ in OURS), *BUILTIN_THEMES}
@@ -42,8 +40,26 @@ def chosen_look(settings: Config) -> Look:
         raise UsageError(f"there is no theme {theme!r}", hint=_near(theme, themes))
     _check_keys(settings.keys)
     _check_commands(settings)
+    _check_columns(settings.columns)
     glyphs = settings.glyphs or "auto"
-    return Look.choose(theme=theme, glyphs=glyphs, keymap=settings.keys, commands=settings.commands)
+    return Look.choose(
+        theme=theme,
+        glyphs=glyphs,
+        keymap=settings.keys,
+        commands=settings.commands,
+        columns=settings.columns,
+        seen=None if settings.hints is False else frozenset(settings.seen),
+    )
+
+
+def _check_columns(names: Sequence[str] | None) -> None:
+    if not names:
+        return
+    from agent_tt_tui.viewmodel.debugger.timeline_columns import COLUMNS
+
+    for name in names:
+        if name not in COLUMNS:
+            raise UsageError(f"columns: there is no column {name!r}", hint=_near(name, COLUMNS))
 
 
 def _check_commands(settings: Config) -> None:
@@ -53,7 +69,7 @@ def _check_commands(settings: Config) -> None:
     from agent_tt_tui.viewmodel.own_commands import read_line
 
     taken: dict[str, str] = {}
-    for context in _ALL:
+    for context in _all_contexts():
         for command in context.commands:
             for key in command.bound_keys(settings.keys):
                 taken.setdefault(key, command.id)
@@ -70,7 +86,9 @@ def _check_commands(settings: Config) -> None:
 
 
 def _check_keys(keymap: Mapping[str, str]) -> None:
-    known = {command.id for context in _ALL for command in context.commands}
+    if not keymap:
+        return
+    known = {command.id for context in _all_contexts() for command in context.commands}
     for command_id, keys in keymap.items():
         if command_id not in known:
             raise UsageError(f"keys: there is no command {command_id!r}", hint=_near(command_id, known))
@@ -78,8 +96,14 @@ def _check_keys(keymap: Mapping[str, str]) -> None:
             if not _is_key(key.strip()):
                 near = _near(key.strip(), _NAMED_KEYS)
                 raise UsageError(f"keys: {command_id} cannot have the key {key.strip()!r}: there is none", hint=near)
-    for context in _ALL:
+    for context in _all_contexts():
         _check_clashes(context, keymap)
+
+
+def _all_contexts() -> Sequence[Context]:
+    from agent_tt_tui.keymaps import CONTEXTS, LIST, TIMELINE, TREE
+
+    return (*CONTEXTS, LIST, TIMELINE, TREE)
 
 
 def _check_clashes(context: Context, keymap: Mapping[str, str]) -> None:

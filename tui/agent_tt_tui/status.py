@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -75,16 +75,25 @@ def verdict_style(verdict: Verdict, styles: Palette) -> Style:
     return {"passed": styles.well, "failed": styles.failed, "unknown": styles.changed_mark}[verdict]
 
 
+_KIND_SIGNS: Final = {
+    "write": "writes",
+    "read": "reads",
+    "http": "http",
+    "llm": "model",
+    "human": "person",
+    "other": "ambient",
+}
+
+
 def kind_glyph(kind: str | None, glyphs: Glyphs) -> str:
     """The glyph of a step's kind: its strongest call."""
-    return {
-        "write": glyphs.writes,
-        "read": glyphs.reads,
-        "http": glyphs.http,
-        "llm": glyphs.model,
-        "human": glyphs.person,
-        "other": glyphs.ambient,
-    }.get(kind or "", glyphs.code)
+    glyph: str = getattr(glyphs, kind_sign(kind))
+    return glyph
+
+
+def kind_sign(kind: str | None) -> str:
+    """The name of that glyph."""
+    return _KIND_SIGNS.get(kind or "", "code")
 
 
 def step_style(step: Step, styles: Palette) -> Style:

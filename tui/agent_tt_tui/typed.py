@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 GOING: Final = "goto"
 """The group of workers that look for the step to go to: the key that began one is handled when it has found it."""
 
+OPENING: Final = "open-run"
+"""The group of workers that open a run: a key that comes before its first step is known waits for that."""
+
 _PATIENCE_S: Final = 1.0
 """How long a key waits for the one before it at most: what that was for may be gone, and then nobody tells its end."""
 
@@ -62,8 +65,13 @@ class TypedKeys:
         self._begun = 0.0
         self._timer: Timer | None = None
 
-    async def take(self, event: Event) -> None:
-        """Handle a key or a paste now, or when its turn comes."""
+    async def take(self, event: Event, *, is_next: bool = False) -> None:
+        """Handle a key or a paste now, or when its turn comes.
+
+        Args:
+            event: The key or the paste.
+            is_next: Whether it waited and its turn has come.
+        """
         left = self._begun + _PATIENCE_S - time.monotonic()
         if self._is_busy and (left > 0 or self._waiting):
             self._waiting.append(event)
@@ -71,7 +79,13 @@ class TypedKeys:
                 self._wait_no_longer_than(max(left, 0.0))
             return
         self._is_busy, self._number, self._begun = True, self._number + 1, time.monotonic()
-        number, target = self._number, self._app.focused or self._app.screen
+        number = self._number
+        if not is_next and (opening := self._at_work(OPENING)):
+            self._waiting.append(event)
+            self._wait_no_longer_than(_PATIENCE_S)
+            self._app.run_worker(self._behind(opening, number))
+            return
+        target = self._app.focused or self._app.screen
         await self._handle(event)
         if not target.post_message(Handled(number, target)):
             self._go_on(number)
@@ -97,8 +111,7 @@ class TypedKeys:
     async def _next(self, number: int, *, is_patient: bool = True) -> None:
         if number != self._number or not self._is_busy:
             return
-        going = [worker for worker in self._app.workers if worker.group == GOING and not worker.is_finished]
-        if going and is_patient:
+        if is_patient and (going := self._at_work(GOING, OPENING)):
             self._app.run_worker(self._behind(going, number))
             return
         if self._timer is not None:
@@ -106,9 +119,12 @@ class TypedKeys:
             self._timer = None
         self._is_busy = False
         if self._waiting:
-            await self.take(self._waiting.popleft())
+            await self.take(self._waiting.popleft(), is_next=True)
             if self._waiting:
                 self._wait_no_longer_than(_PATIENCE_S)
+
+    def _at_work(self, *groups: str) -> list[Worker[object]]:
+        return [worker for worker in self._app.workers if worker.group in groups and not worker.is_finished]
 
     async def _behind(self, workers: list[Worker[object]], number: int) -> None:
         """Let the next one go behind what these workers have said."""

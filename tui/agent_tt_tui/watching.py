@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 
 if TYPE_CHECKING:

@@ -54,7 +54,10 @@ class Carried(Generic[_Found]):
             held: the object.
             name: what else the finding depends on.
         """
-        known = self._known((id(held), name, False))
+        key = (id(held), name, False)
+        if key not in self._now and key not in self._before:  # mostly, and at once
+            return None
+        known = self._known(key)
         return None if known is None else known[1]
 
     def keep(self, held: dict[str, Wire], found: _Found, name: str = "") -> None:

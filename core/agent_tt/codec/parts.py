@@ -17,14 +17,15 @@ import pathlib
 import struct
 import types
 import uuid
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.looking import seen
 from agent_tt.codec.tracked import TRACKED, TrackedDict
 from agent_tt.codec.wire import is_int64
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["MAX_INT_BITS", "NUMPY_KINDS", "Parts", "class_name", "take_apart"]
 
@@ -37,7 +38,7 @@ NUMPY_KINDS: Final = frozenset("biufcmMSUV")
 _QUIET_NAN: Final = "7ff8000000000000"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Parts:
     """An object taken apart.
 
@@ -66,7 +67,9 @@ def take_apart(value: object) -> Parts | None:
         if issubclass(kind, base):
             return rule(value)
     if dataclasses.is_dataclass(kind):
-        return Parts("dataclass", _fields(value), {"class": class_name(kind)})
+        return _data_class(value, dataclasses.fields(kind))
+    if hasattr(kind, "__attrs_attrs__"):  # a hash that it keeps would be a wrong one in another process
+        return None if hasattr(value, "_attrs_cached_hash") else _data_class(value, kind.__attrs_attrs__)
     if hasattr(kind, "__pydantic_fields__"):
         return _pydantic(value)
     if kind.__module__ == "numpy":
@@ -185,14 +188,15 @@ _BY_BASE: Final[tuple[tuple[type, Callable[..., Parts | None]], ...]] = (
 # ---------------------------------------------------------------- by what they offer
 
 
-def _fields(value: object) -> dict[str, object]:
-    """A dataclass instance's attributes: its `__dict__`, then fields that live in slots."""
+def _data_class(value: object, fields: Iterable[Any]) -> Parts:
+    """An object of a data class, the standard library's or one of attrs: its `__dict__`, then fields in slots."""
+    kind = type(value)
     own: dict[str, object] = dict(getattr(value, "__dict__", {}))
-    for field in dataclasses.fields(value):  # type: ignore[arg-type]  # its class was checked
-        in_slot = isinstance(getattr(type(value), field.name, None), types.MemberDescriptorType)
-        if field.name not in own and in_slot and hasattr(value, field.name):
-            own[field.name] = getattr(value, field.name)
-    return own
+    for name in (field.name for field in fields):
+        in_slot = isinstance(getattr(kind, name, None), types.MemberDescriptorType)
+        if name not in own and in_slot and hasattr(value, name):
+            own[name] = getattr(value, name)
+    return Parts("dataclass", own, {"class": class_name(kind)})
 
 
 def _pydantic(value: object) -> Parts:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from agent_tt.codec.encode import encode
 from agent_tt.codec.parse import parse_value
-from agent_tt.codec.typed_text import dtype_name, simple_name, typed_pieces
+from agent_tt.codec.typed_text import dtype_name, half_pairs, simple_name, typed_pieces
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ __all__ = ["describe", "parse_value", "pretty", "printable", "summary"]
 
 _SIZED: Final = frozenset({"deque", "dict", "frozenset", "set", "tuple"})
 _OF_A_CLASS: Final = frozenset({"dataclass", "enum", "exception", "made", "namedtuple", "pydantic", "sub"})
+_HALF_PAIRS: Final = '"$type": "str"'
+"""The beginning of the envelope of a text with lone surrogates, in the indented JSON of `pretty`."""
+
 _UNUSUAL: Final = re.compile(r"[^\n -~]")
 
 
@@ -62,12 +66,29 @@ def summary(wire: Wire, limit: int = 80) -> str:
 
 
 def pretty(wire: Wire) -> str:
-    """Write all of a value as indented JSON, envelopes as they are; `parse_value` reads it again."""
+    r"""Write all of a value as indented JSON; `parse_value` reads it again.
+
+    Envelopes stand as they are, but for texts with lone surrogates, which are texts (`"\ud83d"`).
+    """
     try:
         text = orjson.dumps(wire, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # nested deeper than orjson goes
         text = json.dumps(wire, indent=2, ensure_ascii=False)
+    if _HALF_PAIRS in text:
+        text = json.dumps(_as_texts(wire), indent=2, ensure_ascii=False)
     return printable(text)
+
+
+def _as_texts(wire: Wire) -> Wire:
+    """A value whose texts with lone surrogates are no envelopes; those that JSON would not read as they were stay."""
+    if isinstance(wire, list):
+        return [_as_texts(item) for item in wire]
+    if not isinstance(wire, dict):
+        return wire
+    text = half_pairs(wire) if envelope_type(wire) == "str" else ""
+    if text and encode(text) == wire and json.loads(json.dumps(text)) == text:  # else damaged, or halves side by side
+        return text
+    return {key: _as_texts(item) for key, item in wire.items()}
 
 
 def _pieces(wire: Wire, limit: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.typed_text import half_pairs
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def texts(value: Wire, path: Path = ()) -> Iterator[tuple[Path, str]]:
         elif is_envelope(node):
             if envelope_type(node) == "opaque":
                 stack.append((where, node.get("repr"), None))
+            elif envelope_type(node) == "str":
+                yield where, half_pairs(node)
             elif envelope_type(node) not in _UNREADABLE and "dtype" not in node:
                 stack.append(((*where, VALUE), node.get(VALUE), None))
         elif isinstance(node, dict):

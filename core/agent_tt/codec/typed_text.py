@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Part", "dtype_name", "simple_name", "typed_pieces"]
+__all__ = ["Part", "dtype_name", "half_pairs", "simple_name", "typed_pieces"]
 
 _NUMPY_NAMES: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool", "U": "str", "S": "bytes"}
 _STRUCT_CODES: Final = {
@@ -55,6 +55,14 @@ def dtype_name(envelope: dict[str, Wire]) -> str:
     if kind in "fiuc" and digits.isdecimal() and kind in _NUMPY_NAMES:
         return f"{_NUMPY_NAMES[kind]}{int(digits) * 8}"
     return _NUMPY_NAMES.get(kind, dtype if dtype.isprintable() else "?")
+
+
+def half_pairs(envelope: dict[str, Wire]) -> str:
+    """Decode a text that is kept as base64 because UTF-8 cannot hold its lone surrogates; give "" if it is damaged."""
+    try:
+        return base64.b64decode(str(envelope.get(VALUE))).decode("utf-8", "surrogatepass")
+    except ValueError:
+        return ""
 
 
 def typed_pieces(envelope: dict[str, Wire], limit: int) -> Iterator[Piece]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt.context.index import LEAST
+from agent_tt.providers.model_talk import alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ class Changes(NamedTuple):
     """How a request stands to the last one.
 
     Attributes:
-        same: by the number of an item, that of the same item there.
+        same: by the number of an item below the top, that of the same item there.
         became: by the number of an item, that of the item there that it is another form of.
         cut: the numbers of items there that are gone, each with that of the item here that stands before it (-1: none).
         top: how many items at the top are the same.
@@ -30,28 +31,37 @@ class Changes(NamedTuple):
     top: int
 
 
-def changes_of(before: Sequence[Part], now: Sequence[Part]) -> Changes:
-    """Compare two requests, whose order stays."""
+def changes_of(before: Sequence[Part], now: Sequence[Part], known: int = 0) -> Changes:
+    """Compare two requests, whose order stays.
+
+    Args:
+        before: the items of the last one.
+        now: those of this one.
+        known: how many of the first ones are known to be equal.
+    """
     least = min(len(before), len(now))
-    top = next((at for at in range(least) if before[at].key != now[at].key), least)
+    top = alike(before, now, lambda one, other: one.key != other.key, known)
     end = next((at for at in range(least - top) if before[-1 - at].key != now[-1 - at].key), least - top)
-    same = {at: at for at in range(top)} | {len(now) - 1 - at: len(before) - 1 - at for at in range(end)}
+    same = {len(now) - 1 - at: len(before) - 1 - at for at in range(end)}
     places: dict[tuple[str, str, str], list[int]] = {}
-    for at in range(top, len(before) - end):
+    for at in range(len(before) - end - 1, top - 1, -1):
         places.setdefault(before[at].key, []).append(at)
     last = top - 1
     for at in range(top, len(now) - end):
         listed = places.get(now[at].key, [])
-        there = next((each for each in listed if each > last), None)
-        if there is not None:
-            same[at] = last = there
-    gone = sorted(set(range(len(before))) - set(same.values()))
-    became = _other_forms(before, now, gone, [at for at in range(len(now)) if at not in same])
+        while listed and listed[-1] <= last:
+            listed.pop()
+        if listed:
+            same[at] = last = listed.pop()
+    there = set(same.values())
+    gone = [at for at in range(top, len(before)) if at not in there]
+    became = _other_forms(before, now, gone, [at for at in range(top, len(now)) if at not in same])
     where = {there: here for here, there in (*same.items(), *became.items())}
-    cut = []
-    for at in gone:
-        if at not in where:
-            stands = max((where[each] for each in range(at) if each in where), default=-1)
+    cut, stands = [], top - 1
+    for at in range(top, len(before)):
+        if at in where:
+            stands = max(stands, where[at])
+        else:
             cut.append((at, stands))
     return Changes(same, became, tuple(cut), top)
 

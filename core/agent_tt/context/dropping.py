@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.context.index import LEAST, TextIndex
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from agent_tt.context.parts import Part
-    from agent_tt.context.shown import Cut, Item, Place
+    from agent_tt.context.shown import CallContext, Cut, Item, Place
 
 __all__ = ["Dropped", "gone_words"]
 
 _SENTENCE: Final = re.compile(r"[^\n.!?;]+(?:[.!?;](?!\s|$)[^\n.!?;]*)*[.!?;]?")
 _SPACE: Final = re.compile(r"\s+")
+_RUN: Final = re.compile(r"[^\W_]+")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _ENDING: Final = re.compile(r"(?<=...)(?:ing|ed|es|s)$")
 _LEAST_WORDS: Final = 2
@@ -30,12 +32,12 @@ _SAID_OTHERWISE: Final = 0.6
 """Of a sentence's telling words that a summary has: then it may say the same in other words, and nothing is certain."""
 
 
-def gone_words(cuts: Sequence[Cut], items: Sequence[Item]) -> tuple[Gone, ...]:
+def gone_words(cuts: Sequence[Cut], parts: Sequence[Part]) -> tuple[Gone, ...]:
     """The sentences of the user that stood in what was cut, and that the request says nowhere, nor in other words."""
     said = [cut.item for cut in cuts if cut.item.part.kind == "text" and cut.item.kind == "user"]
     if not said:
         return ()
-    text = _plain("\n".join(item.part.text for item in items))
+    text = _plain("\n".join(part.text for part in parts))
     stems = _stems(_WORD.findall(text))
     found: dict[str, Gone] = {}
     for item in said:
@@ -61,73 +63,105 @@ class Dropped:
         self._words: list[tuple[Gone, frozenset[str], Place]] = []
         self._index = TextIndex()
         self._texts: dict[int, tuple[Item, Place]] = {}
+        self._holding: dict[str, list[int]] = {}
+        """The texts that have a word, in their order."""
 
     def __bool__(self) -> bool:
         """Whether anything was cut."""
         return bool(self._texts or self._asked)
 
-    def cut(self, place: Place, cuts: Iterable[Cut], gone: Iterable[Gone], items: Iterable[Item]) -> None:
+    def cut(self, place: Place, cuts: Iterable[Cut], gone: Iterable[Gone], parts: Iterable[Part]) -> None:
         """Write down what a request lacks that the one before had."""
-        kept = {item.part.text for item in items}
+        kept = {part.text for part in parts}
         for each in cuts:
             part = each.item.part
             if part.kind == "call":
                 self._asked[part.text] = each.item, place
             elif part.role != "assistant" and part.text not in kept:  # a model that says its own words again needs none
-                self._texts[self._index.add(part.text)] = each.item, place
+                number = self._index.add(part.text)
+                self._texts[number] = each.item, place
+                for word in dict.fromkeys(_RUN.findall(part.text)):
+                    self._holding.setdefault(word, []).append(number)
         self._words += [(each, content_words(each.words), place) for each in gone]
 
     def needed(
-        self, step: int, call: int, answer: Sequence[Part], items: Sequence[Item]
+        self, context: CallContext, answer: Sequence[Part], parts: Sequence[Part]
     ) -> Iterator[tuple[Place, Needed]]:
-        """What of it an answer needed: what it says and its request does not, and tool calls that it asks for again."""
-        shown = "\n".join(item.part.text for item in items)
-        calls = {item.part.text for item in items if item.part.kind == "call"}
+        """What of it an answer needed: what it says and its request does not, and tool calls that it asks for again.
+
+        Args:
+            context: the call.
+            answer: what it answered.
+            parts: what it was asked with.
+        """
+        shown, (step, call) = _Shown(parts), context.place
         said = "\n".join(part.text for part in answer)
-        for item in items:
+        for item in context.own:
             is_told = item.part.kind in ("result", "text") and item.part.role != "assistant"
             if item.mark == "new" and is_told and _was_before(item, (step, call)):
                 why = f"{'it was asked for' if item.part.kind == 'result' else 'it was said'} again after it was cut"
-                yield from self._in_texts(step, call, item.part.text, "", why)
+                yield from self._in_texts(step, call, item.part.text, None, why)
         for part in answer:
-            if part.kind == "call" and part.text in self._asked and part.text not in calls:
+            if part.kind == "call" and part.text in self._asked and not shown.asks(part.text):
                 item, place = self._asked.pop(part.text)
                 why = "it is asked for again: what it gave was cut"
                 yield place, Needed(_brief(part.text), item, step, call, why)
             yield from self._in_texts(step, call, part.text, shown, _SAID)
         for entity in entities(said[:_LONGEST]):
-            if entity.text not in shown and entity.text not in self._told:
-                stood = next(
-                    (known for known in self._texts.values() if _stands(entity.text, known[0].part.text)), None
-                )
-                if stood is not None:
-                    self._told.add(entity.text)
-                    yield stood[1], Needed(entity.text, stood[0], step, call, _SAID)
+            stood = None if entity.text in self._told else self._standing(entity.text)
+            if stood is not None and entity.text not in shown.text:
+                self._told.add(entity.text)
+                yield stood[1], Needed(entity.text, stood[0], step, call, _SAID)
         yield from self._in_words(step, call, content_words(said), shown)
 
-    def _in_texts(self, step: int, call: int, text: str, shown: str, why: str) -> Iterator[tuple[Place, Needed]]:
+    def _standing(self, word: str) -> tuple[Item, Place] | None:
+        """The first text that has a word."""
+        begins = _RUN.search(word)
+        numbers = self._texts if begins is None else self._holding.get(begins.group(), ())
+        known = (self._texts[number] for number in numbers if number in self._texts)
+        return next((each for each in known if _stands(word, each[0].part.text)), None)
+
+    def _in_texts(
+        self, step: int, call: int, text: str, shown: _Shown | None, why: str
+    ) -> Iterator[tuple[Place, Needed]]:
         """Parts of a text that were cut, and that a request does not show."""
         for found in self._index.parts(text):
             words = text[found.start : found.end]
             known = next((self._texts[number] for number in found.texts if number in self._texts), None)
-            if known is not None and len(words) >= LEAST and words not in shown:
+            if known is not None and len(words) >= LEAST and (shown is None or words not in shown.text):
                 for number in found.texts:
                     self._texts.pop(number, None)
                 yield known[1], Needed(words.strip(), known[0], step, call, why)
 
-    def _in_words(self, step: int, call: int, said: frozenset[str], shown: str) -> Iterator[tuple[Place, Needed]]:
+    def _in_words(self, step: int, call: int, said: frozenset[str], shown: _Shown) -> Iterator[tuple[Place, Needed]]:
         words: frozenset[str] | None = None
         for entry in list(self._words):
             gone, telling, place = entry
             common = said & telling
             if len(common) < _LEAST_WORDS:
                 continue
-            words = frozenset(_WORD.findall(shown.lower())) if words is None else words
+            words = frozenset(_WORD.findall(shown.text.lower())) if words is None else words
             lacking = sorted(common - words)
             if len(lacking) >= _LEAST_WORDS:
                 self._words.remove(entry)
                 why = f"the answer speaks of {', '.join(lacking[:4])}, which its request does not"
                 yield place, Needed(gone.words, gone.cut, step, call, why)
+
+
+class _Shown:
+    """What a request says; nothing of it is put together that nobody asks for."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+
+    @cached_property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(part.text for part in self._parts)
+
+    def asks(self, text: str) -> bool:
+        """Whether a tool call stands in it."""
+        return any(part.kind == "call" and part.text == text for part in self._parts)
 
 
 def _stands(word: str, text: str) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt.providers.shapes import Message
 
-__all__ = ["kind_of_result", "origin_of_call", "said", "texts_of"]
+__all__ = ["kind_of_result", "leaves", "origin_of_call", "said", "texts_of"]
 
 _READING: Final = frozenset(
     {
@@ -105,7 +105,7 @@ def texts_of(value: Wire) -> Iterator[str]:
         return
     if is_envelope(value):
         yield pretty(value)
-    for count, leaf in enumerate(_leaves(value)):
+    for count, leaf in enumerate(leaves(value)):
         if count >= _MOST_LEAVES:
             break
         yield from _as_written(leaf)
@@ -137,7 +137,8 @@ def _as_written(text: str) -> Iterator[str]:
         yield inner  # as it stands inside of JSON
 
 
-def _leaves(value: Wire) -> Iterator[str]:
+def leaves(value: Wire) -> Iterator[str]:
+    """The texts in a value, in their order; keys are none."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

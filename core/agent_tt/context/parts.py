@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from itertools import chain, takewhile
-from typing import TYPE_CHECKING, Final, Literal
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+import orjson
+
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import pretty
 from agent_tt.codec.wire import envelope_type
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, conversation_in
-from agent_tt.providers.model_talk import ModelTalks, messages_in
+from agent_tt.providers.model_talk import ModelTalks, alike, messages_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Call
     from agent_tt.providers.model_talk import ModelTalk
     from agent_tt.providers.shapes import Asked, Message, OfferedTool
 
-__all__ = ["Part", "PartKind", "PartsOf", "asked_text", "parts_in", "said_parts"]
+__all__ = ["Part", "PartKind", "PartsOf", "Request", "asked_text", "parts_in", "said_parts"]
 
 PartKind = Literal["system", "tools", "text", "thinking", "call", "result"]
 """What a part of a request is: a text of the system's, an offered tool, what somebody said, what a model thought, a
@@ -71,37 +73,137 @@ class Part:
         return None if self.path is None else format_path(self.path)
 
 
+class Request(NamedTuple):
+    """What a model call was asked with.
+
+    Attributes:
+        parts: its items in their order; parts that the last such call in its lane had are the same objects.
+        talk: the same as messages, with what was answered.
+        length: says how many bytes what the parts are of has as JSON; to be asked before the next request is read.
+        last: the parts of the last such call; None where there is none.
+        known: how many of these the parts begin with, at least.
+    """
+
+    parts: Sequence[Part]
+    talk: ModelTalk
+    length: Callable[[], int]
+    last: Sequence[Part] | None = None
+    known: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the parts are all of it, as those of a request to a provider are.
+
+        What a function was given, or what the file of another system kept of a request, need not be all of it.
+        """
+        return bool(self.talk.request.api)
+
+
 class PartsOf:
     """Reads requests as parts, in the order of a run; what one has in common with the one before is not read again."""
 
     def __init__(self) -> None:
         self._talks = ModelTalks()
-        self._last: dict[tuple[str, str], tuple[Sequence[Sequence[Message]], list[tuple[Part, ...]], Path | None]] = {}
+        self._last: dict[tuple[str, str, bool], _Told] = {}
 
-    def read(self, call: Call) -> tuple[tuple[Part, ...], bool, ModelTalk]:
-        """The items of a request in their order, whether these are all of it, and what was answered.
-
-        What a function was given, or what the file of another system kept of a request, need not be all that the model
-        was shown; a request to a provider is.
-        """
+    def read(self, call: Call) -> Request:
+        """Read the items of a request."""
         talk = self._talks.of(call)
         if talk.request.api:
-            parts = [*_of_messages((message, None) for message in talk.shown), *_of_tools(talk.request.tools)]
-            return _in_order(parts), True, talk
+            turns = [(message,) for message in talk.request.messages]
+            told = self._told(call, turns, None, list(_of_tools(talk.request.tools)), None)
+            return Request(told.parts, talk, lambda: _length_of(call.args), told.last, told.known)
         if not talk.turns:
-            return tuple(_of_arguments(call.args)), False, talk
-        at = conversation_in(call.args)
-        before, known, was_at = self._last.get((call.name, call.lane), ([], [], None))
-        alike = 0
-        if at == was_at:
-            alike = len(list(takewhile(lambda pair: pair[0] is pair[1], zip(before, talk.turns, strict=False))))
-        told = known[:alike]
-        names = {part.id: part.name for parts in told for part in parts if part.kind == "call"}
-        for number, turn in enumerate(talk.turns[alike:], alike):
-            path = None if at is None else (*at, number)
-            told.append(tuple(_of_messages(((message, path) for message in turn), names)))
-        self._last[call.name, call.lane] = talk.turns, told, at
-        return _in_order([*_beside(call.args), *chain.from_iterable(told)]), False, talk
+            return Request(tuple(_of_arguments(call.args)), talk, lambda: _length_of(call.args))
+        told = self._told(call, talk.turns, conversation_in(call.args), list(_beside(call.args)), talk.known)
+        return Request(told.parts, talk, lambda: told.length(call.args), told.last, told.known)
+
+    def _told(
+        self,
+        call: Call,
+        turns: Sequence[Sequence[Message]],
+        at: Path | None,
+        beside: list[Part],
+        known: int | None,
+    ) -> _Told:
+        key = call.name, call.lane, known is None
+        told = self._last.get(key)
+        if told is None or told.at != at:
+            told = self._last[key] = _Told(at)
+        told.go_on(turns, beside, known)
+        return told
+
+
+class _Told:
+    """What a conversation says, and what stands beside it.
+
+    Attributes:
+        at: where it is in the arguments of its call; None where only the provider's form says that.
+        parts: system texts at the beginning first, then tools, then what was said: the order of a cached prefix.
+        last: the same of the call before; None where there is none.
+        known: how many of these the parts begin with.
+    """
+
+    def __init__(self, at: Path | None) -> None:
+        self.at = at
+        self.parts: Sequence[Part] = []
+        self.last: Sequence[Part] | None = None
+        self.known = 0
+        self._beside: list[Part] = []
+        self._turns: Sequence[Sequence[Message]] = []
+        self._said: list[Part] = []
+        self._ends = [0]
+        """After each turn, the number of parts so far."""
+        self._lengths = [0]
+        """The same in bytes, of as many turns as somebody asked for."""
+        self._names: dict[str, str] = {}
+        """Tools that were asked for, by the id."""
+
+    def go_on(self, turns: Sequence[Sequence[Message]], beside: list[Part], known: int | None) -> None:
+        """Read the next call.
+
+        Args:
+            turns: its turns.
+            beside: what stands beside them.
+            known: how many of the turns are the first ones of this call; None where nobody looked.
+        """
+        if known is None or known > len(self._turns):
+            known = alike(self._turns, turns)
+        said, end = self._said, self._ends[known]
+        is_asked_less = any(part.kind == "call" for part in said[end:])
+        for each, keep in ((said, end), (self._ends, known + 1), (self._lengths, known + 1)):
+            del each[keep:]
+        if is_asked_less:
+            self._names = {part.id or part.name: part.name for part in said if part.kind == "call"}
+        for number, turn in enumerate(turns[known:], known):
+            path = None if self.at is None else (*self.at, number)
+            said += _of_messages(((message, path) for message in turn), self._names)
+            self._ends.append(len(said))
+        is_beside = self.last is not None and self._beside == beside
+        if not is_beside:
+            self._beside = beside
+        first = [part for part in self._beside if part.kind != "tools"]
+        tools = [part for part in self._beside if part.kind == "tools"]
+        systems = sum(1 for _ in takewhile(lambda part: part.kind == "system", said))
+        self.last = self.parts
+        self.parts = [*first, *said[:systems], *tools, *said[systems:]] if first or tools else said[:]
+        # System texts that are not followed by anything known may go on, and then stand before the tools.
+        self.known = len(self._beside) + end if is_beside and end > systems else 0
+        self._turns = turns
+
+    def length(self, args: Wire) -> int:
+        """How many bytes the conversation and what stands beside it have as JSON."""
+        at = self.at
+        places = {part.path[0] for part in self._beside if part.path} | {*(at or ())[:1]}
+        named = args if isinstance(args, dict) else {"": args}
+        sent: dict[str, Wire] = {name: each for name, each in named.items() if name in places or name == ""}
+        listed = args if at == () else sent.get(str(at[0])) if at is not None and len(at) == 1 else None
+        if not isinstance(listed, list) or len(listed) != len(self._turns):
+            return _length_of(sent)
+        lengths = self._lengths
+        for turn in listed[len(lengths) - 1 :]:
+            lengths.append(lengths[-1] + _length_of(turn) + 1)
+        return _length_of({**sent, str((at or ("",))[0]): []}) + lengths[-1] - 1
 
 
 def parts_in(turn: Wire) -> tuple[Part, ...]:
@@ -120,12 +222,12 @@ def asked_text(asked: Asked) -> str:
     return "\n".join(rows)
 
 
-def _in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """System texts at the beginning first, then tools, then what was said: the order of a cached prefix."""
-    listed = list(parts)
-    said = [part for part in listed if part.kind != "tools"]
-    begins = next((at for at, part in enumerate(said) if part.kind != "system"), len(said))
-    return (*said[:begins], *(part for part in listed if part.kind == "tools"), *said[begins:])
+def _length_of(value: Wire) -> int:
+    """How many bytes a value has as JSON."""
+    try:
+        return len(orjson.dumps(value))
+    except TypeError:  # a number that JSON of this kind lacks, half of a character
+        return len(json.dumps(value))
 
 
 def _of_tools(tools: Sequence[OfferedTool]) -> Iterator[Part]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from dataclasses import field
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.context.parts import Part
 
 __all__ = [
-    "KINDS", "CallContext", "Cut", "Item", "Mark", "Needed", "Origin", "OriginKind", "Place", "RunContexts", "Share",
-    "Tile",
+    "JOINED", "KINDS", "RECORDED", "CallContext", "Cut", "Item", "Join", "JoinKind", "Mark", "Needed", "Origin",
+    "OriginKind", "Place", "RunContexts", "RunJoins", "Share", "Tile", "came_and_went",
 ]  # fmt: skip
 
 Place: TypeAlias = tuple[int, int]
@@ -34,6 +36,27 @@ KINDS: Final[Mapping[OriginKind, str]] = {
     "unknown": "not known",
 }
 """What text may be, each with its name, in the order in which parts of a request are drawn."""
+
+JoinKind = Literal[
+    "asked", "shown", "result", "inside", "started", "nested", "given", "text", "alike", "argument"
+]  # fmt: skip
+
+JOINED: Final[Mapping[JoinKind, str]] = {
+    "asked": "its model asked for the call, by id",
+    "shown": "its tool call is in the request, by id",
+    "result": "its result is in the request, by id",
+    "inside": "the call was made inside its call",
+    "started": "its call started what made the call",
+    "nested": "the step is nested in it",
+    "given": "its answer was given again",
+    "text": "the request has text that it brought",
+    "alike": "its model asked for this very call last",
+    "argument": "the arguments have text that it brought",
+}
+"""What each kind of join says of the step that fed another."""
+
+RECORDED: Final[frozenset[JoinKind]] = frozenset({"asked", "shown", "result", "inside", "started", "nested", "given"})
+"""Kinds that the recording states; all others are inferred from equal texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +116,8 @@ class Item:
         mark: how it stands to the last call in the lane.
         tokens_before: of one that was shortened or changed, how many it had.
         is_summary: whether it stands for messages that are gone.
+        portions: of its weight the part of each kind of origin, by the place of that in `KINDS`.
+        is_pictured: whether something in its text stands for a picture, a sound or a file.
     """
 
     number: int
@@ -103,6 +128,8 @@ class Item:
     mark: Mark
     tokens_before: int | None = None
     is_summary: bool = False
+    portions: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
+    is_pictured: bool = field(default=False, compare=False, repr=False)
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -180,7 +207,7 @@ class CallContext:
         model: the model that was asked.
         items: its parts, from top to bottom.
         cuts: what the last call in the lane had and this one lacks.
-        before: that last call; None of the first.
+        before: that last call, or another that somebody chose; None of the first.
         same: how many items at the top are as they were there.
         tokens: what the model read: what the provider counted, else our count.
         is_counted: whether `tokens` is only our count, by length.
@@ -196,13 +223,17 @@ class CallContext:
         gone: sentences of the user that are in no item any more.
         needed: what was cut and a later answer needed.
         why_empty: why there are no items; empty where there are.
+        is_chosen: whether `before` is not that last call but one that somebody chose.
+        shared: how many of the first items are those of `before` at the same places, but for their tokens.
+        added: tokens of what is new since the last call in the lane.
+        removed: tokens of what is gone since then.
     """
 
     step: int
     call: int
     lane: str
     model: str
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     cuts: tuple[Cut, ...] = ()
     before: Place | None = None
     same: int = 0
@@ -219,6 +250,10 @@ class CallContext:
     gone: tuple[Gone, ...] = ()
     needed: tuple[Needed, ...] = ()
     why_empty: str = ""
+    is_chosen: bool = False
+    shared: int = 0
+    added: int = 0
+    removed: int = 0
 
     @property
     def place(self) -> Place:
@@ -226,22 +261,14 @@ class CallContext:
         return self.step, self.call
 
     @property
+    def own(self) -> Sequence[Item]:
+        """The items that are not `shared`: reading these takes no longer where the rest is long."""
+        return self.items[self.shared :]
+
+    @property
     def summary(self) -> Item | None:
         """The item that stands for those that are gone."""
-        return next((item for item in self.items if item.is_summary and item.mark != "same"), None)
-
-    @property
-    def added(self) -> int:
-        """Tokens of what is new since the last call in the lane."""
-        return sum(
-            item.tokens - (item.tokens_before or 0) for item in self.items if item.mark != "same" and _grew(item)
-        )
-
-    @property
-    def removed(self) -> int:
-        """Tokens of what is gone since then."""
-        shorter = sum((item.tokens_before or 0) - item.tokens for item in self.items if not _grew(item))
-        return shorter + sum(cut.item.tokens for cut in self.cuts)
+        return next((item for item in self.own if item.is_summary and item.mark != "same"), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,17 +284,84 @@ class Gone:
     cut: Item
 
 
+class Join(NamedTuple):
+    """One thing that fed another.
+
+    Attributes:
+        source: the call that fed; (step, 0) where it was a state, or a step as such.
+        fed: the call that it fed.
+        kind: how they are joined.
+        one_of: how many calls or states it may have been: they hold the same text.
+    """
+
+    source: Place
+    fed: Place
+    kind: JoinKind
+    one_of: int = 1
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the recording says so."""
+        return self.kind in RECORDED
+
+
 @dataclass(frozen=True, slots=True)
+class RunJoins:
+    """What joins the calls of a run, beside the texts of its requests.
+
+    Attributes:
+        askers: the model call that asked for a tool under an id; None where several did, and nobody knows which.
+        answerers: the call of a tool that was asked for under an id; None where several were.
+        joins: all joins between calls that stand in no request.
+    """
+
+    askers: Mapping[str, Place | None] = field(default_factory=dict)
+    answerers: Mapping[str, Place | None] = field(default_factory=dict)
+    joins: Sequence[Join] = ()
+
+    def by_id(self, part: Part) -> tuple[Place, JoinKind] | None:
+        """The call that an item of a request is from, by its id; None where no id says so."""
+        if not part.joins:
+            return None
+        if part.kind == "result":
+            found = self.answerers.get(part.joins)
+            return None if found is None else (found, "result")
+        found = self.askers.get(part.joins) if part.kind == "call" else None
+        return None if found is None else (found, "shown")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RunContexts:
-    """The model calls of a run as contexts.
+    """What each model call of a run was shown. Two are equal only if they are the same object: comparing texts is slow.
 
     Attributes:
         calls: in the order of the run.
-        by_place: the same, by step and call.
+        numbers: of each call its number, from 0, by step and call.
+        joins: what joins the calls of the run beside.
     """
 
-    calls: Sequence[CallContext] = ()
-    by_place: Mapping[Place, CallContext] = field(default_factory=dict)
+    calls: Sequence[CallContext]
+    numbers: Mapping[Place, int]
+    joins: RunJoins
+
+    def at(self, place: Place) -> CallContext | None:
+        """Give the model call at a place; None where no model was called there."""
+        number = self.numbers.get(place)
+        return None if number is None else self.calls[number]
+
+    def holding(self, own: Callable[[int, CallContext], Sequence[Item]]) -> Iterator[Sequence[Item]]:
+        """Give of each call those of its items that are looked for, in as long as it takes to look at each item once.
+
+        Args:
+            own: gives those of a call's own items that are looked for, by its number and the call.
+        """
+        held: list[Sequence[Item]] = []
+        for number, context in enumerate(self.calls):
+            found = own(number, context)
+            if context.shared and context.before is not None and (before := held[self.numbers[context.before]]):
+                found = [*(item for item in before if item.number < context.shared), *found]
+            held.append(found)
+            yield found
 
     def near(self, step: int) -> CallContext | None:
         """The model call of a step; where it has none the last one before, else the first."""
@@ -280,5 +374,11 @@ class RunContexts:
         return found
 
 
-def _grew(item: Item) -> bool:
-    return item.tokens_before is None or item.tokens >= item.tokens_before
+def came_and_went(items: Iterable[Item], cuts: Iterable[Cut]) -> tuple[int, int]:
+    """How many tokens came with items that are new or longer than they were, and went with what is cut or shorter."""
+    came = went = 0
+    for item in items:
+        if item.mark != "same":
+            change = item.tokens - (item.tokens_before or 0)
+            came, went = came + max(change, 0), went + max(-change, 0)
+    return came, went + sum(cut.item.tokens for cut in cuts)

@@ -5,24 +5,25 @@ Providers count a request as a whole. What one item has of it is by length: abou
 
 from __future__ import annotations
 
-import json
+import re
+from bisect import bisect_right
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-import orjson
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from agent_tt.context.shown import KINDS, Share
 from agent_tt.providers.prices import cost_of
 from agent_tt.providers.shapes import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.context.shown import Item, OriginKind
+    from agent_tt.context.shown import Item, OriginKind, Tile
     from agent_tt.model import Call
 
-__all__ = ["Weighed", "count", "divide", "length_of", "shares_of", "tokens_in", "weigh"]
+__all__ = [
+    "NOTHING", "Scale", "Sums", "Weighed", "count", "divide", "is_pictured", "plus", "portions_of",
+    "shares_of", "tokens_in", "weigh",
+]  # fmt: skip
 
 _BYTES: Final = 4
 """Of a token of text, about."""
@@ -30,21 +31,63 @@ _BYTES: Final = 4
 _SLACK: Final = 0.15
 """How far our count may be from the provider's before something must be missing."""
 
+_AROUND: Final = 12
+"""Tokens around a part: names, ids, brackets."""
+
+_NOTE: Final = re.compile(r"\[(?:audio|document|file|image|input_\w+|media|video)\b[^\]\n]{0,120}\]")
+"""What stands for pictures, sounds and files: how many tokens these have cannot be told by its length."""
+
+_NAMES: Final = tuple(KINDS)
+_PLACES: Final = {kind: place for place, kind in enumerate(_NAMES)}
+_KINDS: Final = len(_NAMES)
+
+NOTHING: Final = (0,) * (_KINDS + 1)
+"""The sums above the first item."""
+
+
+Sums: TypeAlias = tuple[int, ...]
+"""Of the items of a request down to some place: by kind of origin, in the order of `KINDS`, what they weigh together;
+then in how many something stands for a picture, a sound or a file."""
+
+
+class Scale(NamedTuple):
+    """What a provider counted, divided among kinds of origins, and in each of these among items by what they weigh.
+
+    Attributes:
+        weights: by kind, what all items weigh.
+        tokens: by kind, how many tokens that is.
+    """
+
+    weights: Sums
+    tokens: tuple[int, ...]
+
+    def between(self, start: Sums, end: Sums) -> int:
+        """How many tokens the items between two places have: of one or of many, all such numbers add up."""
+        return sum(
+            (tokens * last // weight - tokens * first // weight if tokens else 0)
+            for tokens, weight, first, last in zip(self.tokens, self.weights, start, end, strict=False)
+            if last > first
+        )
+
 
 class Weighed(NamedTuple):
     """The tokens of a request.
 
     Attributes:
-        items: of each item.
-        total: of all.
+        scale: divides them; None where an item has as many as it weighs.
+        total: all.
         is_counted: whether nobody but us counted.
         rest: what the provider counted beside what is recorded.
     """
 
-    items: tuple[int, ...]
+    scale: Scale | None
     total: int
     is_counted: bool
     rest: int
+
+    def between(self, start: Sums, end: Sums) -> int:
+        """How many tokens the items between two places have."""
+        return sum(end[:_KINDS]) - sum(start[:_KINDS]) if self.scale is None else self.scale.between(start, end)
 
 
 def count(text: str) -> int:
@@ -55,14 +98,6 @@ def count(text: str) -> int:
 def tokens_in(size: int) -> int:
     """About how many tokens so many bytes of text have."""
     return -(-size // _BYTES)
-
-
-def length_of(value: Wire) -> int:
-    """How many bytes a value has as JSON."""
-    try:
-        return len(orjson.dumps(value))
-    except TypeError:  # a number that JSON of this kind lacks, half of a character
-        return len(json.dumps(value))
 
 
 def divide(total: int, weights: Sequence[int]) -> list[int]:
@@ -79,47 +114,117 @@ def divide(total: int, weights: Sequence[int]) -> list[int]:
     return parts
 
 
-def weigh(texts: Sequence[int], reported: int | None, most: int | None) -> Weighed:
-    """Say how many tokens each item has.
+def portions_of(weight: int, tiles: Sequence[Tile], whole: OriginKind | None) -> tuple[tuple[int, int], ...]:
+    """What each kind of origin has of the weight of an item: the place of the kind in `KINDS`, and its part.
 
     Args:
-        texts: our count of each.
-        reported: what the provider counted; None where it did not say.
-        most: about how many tokens the items can have at most, with names, ids and brackets around their texts; None
-            where they are all of the request. What was counted beyond that is of something that is not recorded.
+        weight: what the item weighs.
+        tiles: its parts by origin.
+        whole: the kind that all of it counts as; None where that is told by its tiles.
     """
-    counted = sum(texts)
+    kinds = [_PLACES[tile.kind] for tile in tiles] if whole is None else [_PLACES[whole]]
+    if len(kinds) <= 1:
+        return tuple((kind, weight) for kind in kinds)
+    parts: dict[int, int] = {}
+    for kind, part in zip(kinds, divide(weight, [tile.end - tile.start for tile in tiles]), strict=True):
+        parts[kind] = parts.get(kind, 0) + part
+    return tuple(parts.items())
+
+
+def plus(sums: Sums, item: Item) -> Sums:
+    """Add one item to the running sums of a request."""
+    found = list(sums)
+    for kind, weight in item.portions:
+        found[kind] += weight
+    found[_KINDS] += item.is_pictured
+    return tuple(found)
+
+
+def is_pictured(text: str) -> bool:
+    """Whether something in a text stands for a picture, a sound or a file, whose tokens its length does not tell."""
+    return "[" in text and _NOTE.search(text) is not None
+
+
+def weigh(sums: Sums, count_of_items: int, reported: int | None, most: Callable[[], int] | None) -> Weighed:
+    """Say how many tokens the items of a request have.
+
+    Args:
+        sums: of all of them.
+        count_of_items: how many there are.
+        reported: what the provider counted; None where it did not say.
+        most: says about how many bytes is recorded of the request; None where that is all of it. What was counted
+            beyond that is of something that is not recorded.
+    """
+    weights = sums[:_KINDS]
+    counted = sum(weights)
     if reported is None or (reported == 0 and counted):
-        return Weighed(tuple(texts), counted, is_counted=True, rest=0)
-    if texts and (most is None or max(most, counted) * (1 + _SLACK) >= reported):
-        return Weighed(tuple(divide(reported, texts)), reported, is_counted=False, rest=0)
-    return Weighed(tuple(texts), reported, is_counted=False, rest=reported - counted)
+        return Weighed(None, counted, is_counted=True, rest=0)
+    known = counted
+    if most is not None and counted * (1 + _SLACK) < reported:
+        known = tokens_in(most())
+    elif most is None and sums[_KINDS]:
+        known = counted + count_of_items * _AROUND
+    elif most is None:
+        known = reported
+    if counted and max(known, counted) * (1 + _SLACK) >= reported:
+        return Weighed(Scale(sums, tuple(divide(reported, weights))), reported, is_counted=False, rest=0)
+    return Weighed(None, reported, is_counted=False, rest=reported - counted)
 
 
-def shares_of(call: Call, items: Sequence[Item], weighed: Weighed) -> tuple[tuple[Share, ...], float | None]:
+def shares_of(
+    call: Call, items: Sequence[Item], sums: Sequence[Sums], weighed: Weighed
+) -> tuple[tuple[Share, ...], float | None]:
     """What each kind of origin has of a request, and what the answer cost.
 
     An item's tokens are divided by the lengths of its tiles. What came from the cache, at the top, cost less.
+
+    Args:
+        call: the call.
+        items: its items.
+        sums: before each of them, and after the last.
+        weighed: their tokens.
     """
     cached = min(call.facts.tokens_cached or 0, weighed.total)
-    by_kind: dict[OriginKind, list[int]] = {}
-    above = 0
-    for item in items:
-        tiles = [(item.kind if item.is_summary else tile.kind, tile.end - tile.start) for tile in item.tiles]
-        parts = [item.tokens] if len(tiles) == 1 else divide(item.tokens, [size for _, size in tiles]) if tiles else []
-        for (kind, _), tokens in zip(tiles, parts, strict=True) if tiles else (((item.kind, 0), item.tokens),):
-            from_cache = max(min(cached - above, tokens), 0)
-            sums = by_kind.setdefault(kind, [0, 0])
-            sums[0] += tokens
-            sums[1] += from_cache
-            above += tokens
+    by_kind = {kind: [_tokens(weighed, sums[-1], place), 0] for kind, place in _PLACES.items() if sums[-1][place]}
+    if cached:
+        _share_cache(cached, by_kind, items, sums, weighed)
     if weighed.rest:
-        sums = by_kind.setdefault("unknown", [0, 0])
-        sums[0] += weighed.rest
-        sums[1] += max(cached - above, 0)
+        own = by_kind.setdefault("unknown", [0, 0])
+        own[0] += weighed.rest
+        own[1] += max(cached - weighed.total + weighed.rest, 0)
     costs, answer = _costs(call, by_kind, weighed.total)
-    ordered = [(kind, by_kind[kind][0]) for kind in KINDS if kind in by_kind]
-    return tuple(Share(kind, tokens, costs.get(kind)) for kind, tokens in ordered), answer
+    return tuple(Share(kind, tokens, costs.get(kind)) for kind, (tokens, _) in _ordered(by_kind)), answer
+
+
+def _ordered(by_kind: Mapping[OriginKind, Sequence[int]]) -> list[tuple[OriginKind, Sequence[int]]]:
+    return [(kind, by_kind[kind]) for kind in KINDS if kind in by_kind]
+
+
+def _tokens(weighed: Weighed, sums: Sums, kind: int) -> int:
+    """How many tokens the items down to a place have of one kind."""
+    if weighed.scale is None or not sums[kind]:
+        return sums[kind]
+    return weighed.scale.tokens[kind] * sums[kind] // weighed.scale.weights[kind]
+
+
+def _share_cache(
+    cached: int,
+    by_kind: Mapping[OriginKind, list[int]],
+    items: Sequence[Item],
+    sums: Sequence[Sums],
+    weighed: Weighed,
+) -> None:
+    """Add what came from the cache: all items at the top that it holds, and a part of the next one."""
+    at = bisect_right(sums, cached, key=lambda each: weighed.between(sums[0], each)) - 1
+    left = cached - weighed.between(sums[0], sums[at])
+    for kind, place in _PLACES.items():
+        if sums[at][place]:
+            by_kind[kind][1] += _tokens(weighed, sums[at], place)
+    for place, _ in items[at].portions if at < len(items) else ():
+        part = min(left, _tokens(weighed, sums[at + 1], place) - _tokens(weighed, sums[at], place))
+        if part:
+            by_kind[_NAMES[place]][1] += part
+            left -= part
 
 
 def _costs(

@@ -60,11 +60,13 @@ def item_words(item: Item) -> str:
 
 
 def cut_words(context: CallContext) -> str:
-    """What was cut since the last call, in one sentence; empty where nothing was."""
+    """What was cut since the last call, or what a chosen one has more; empty where nothing is."""
     if not context.cuts:
         return ""
     count = len(context.cuts)
     items = f"{count:,} item{'s' if count != 1 else ''}"
+    if context.is_chosen and context.before is not None:
+        return f"{items} of step {context.before[0]} that step {context.step} lacks"
     if context.summary is not None:
         return f"{items} became 1 summary at step {context.step}"
     return f"{items} cut at step {context.step}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

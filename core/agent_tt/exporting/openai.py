@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.exporting.export import Export
 from agent_tt.providers.model_talk import ModelTalks
 

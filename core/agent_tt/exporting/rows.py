@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path, get, without_envelopes
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.errors import AgentTTError, PathNotFound

@@ -191,7 +191,7 @@ def check_values(state: Wire) -> None:
             f"{where} {why}, so no agent can start from this state",
             path=where,
             class_name=name,
-            hint=f"edit {where} to a plain value, or fork another step",
+            hint=f"edit {where} to a plain value, fork another step, or fork --by replay",
         )
     check_envelopes(state)
 

@@ -179,7 +179,7 @@ def edit_channels(state: Wire, edits: Sequence[Edit]) -> tuple[tuple[Edit, ...],
             raise InvalidEdit(f"{LANGGRAPH_KEY} is LangGraph's own", hint="edit a channel of the graph")
         fresh = with_old_values(edited, [edit])
         known += fresh
-        edited = apply_edits(edited, [edit])
+        edited = apply_edits(edited, fresh)
     return known, edited, tuple(_said(state, edited))
 
 

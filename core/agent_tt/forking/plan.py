@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.asked_tools import AskedTools, read_asked_tools
 from agent_tt.config import load
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError

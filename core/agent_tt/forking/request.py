@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.forking.editing.first_question import state_to_edit
 from agent_tt.forking.editing.written import state_edits
 from agent_tt.forking.terms import Terms

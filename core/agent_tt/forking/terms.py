@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import parse_value, summary

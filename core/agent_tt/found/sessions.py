@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.found.places import PLACES, folders_of
 from agent_tt.providers.loose import dicts, mapping, text
 

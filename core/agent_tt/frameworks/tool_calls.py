@@ -6,9 +6,10 @@ import functools
 import inspect
 import logging
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.calls.boundary import recorded, spec_of
 from agent_tt.recording.calls.exchange import is_watched
 from agent_tt.recording.calls.signature import CallSpec, NamedArguments

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.asked_tools import read_asked_tools
 from agent_tt.comparing.steps.outcome import cost_of, last_words, tokens_of
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping

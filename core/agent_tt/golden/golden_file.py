@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.golden.header import HEADER, is_golden
 from agent_tt.golden.kinds import read_rule

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.decode import decode
 from agent_tt.errors import StepNotFound
 from agent_tt.golden.evidence import Evidence

@@ -14,12 +14,12 @@ import signal
 import subprocess
 import urllib.request
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPException
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.golden.rule import HALTED, Judgement, Rule, failed, number, passed, text, unknown
 from agent_tt.providers.bodies import pieces_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt.golden.rule import Verdict
 from agent_tt.model.facts import GoldenFacts, GoldenRuleFacts, RunFacts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, UsageError
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.golden.rule import HALTED, Judgement, Rule, choice, failed, number, passed, text, unknown
 from agent_tt.querying.expressions import parse
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, NotFound, RunNotFound, UsageError
 from agent_tt.golden.evidence import Evidence, Leave
 from agent_tt.golden.recording_file import open_recording

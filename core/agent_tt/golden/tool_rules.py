@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.values.tolerance import Difference
 from agent_tt.errors import UsageError
 from agent_tt.golden.rule import HALTED, Judgement, Rule, choice, failed, flag, passed, text, texts, unknown, whole

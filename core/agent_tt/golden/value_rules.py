@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import get, parse_path, to_wire_path
 from agent_tt.codec.wire import VALUE, is_envelope
 from agent_tt.comparing.values.tolerance import Difference, Tolerance, shown

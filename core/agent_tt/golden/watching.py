@@ -7,12 +7,13 @@ project counts. Beside these its own two files do.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.running import run_golden

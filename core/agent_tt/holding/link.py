@@ -14,6 +14,7 @@ from agent_tt.intercepting.asking import Asking
 from agent_tt.intercepting.policy_enforcement import is_own_doing
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.links import Link, Place, Reply
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from agent_tt.model import Hold, NewCall
@@ -34,6 +35,10 @@ class Holds(Link):
     def __init__(self) -> None:
         self.asking = Asking()
 
+    def stood_still(self) -> float:
+        """Say for how long calls have waited."""
+        return self.asking.held.seconds()
+
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Ask about a call that would go out now; for a coroutine later, so that its event loop goes on."""
         recording, around = call.recording, call.around
@@ -43,6 +48,8 @@ class Holds(Link):
             return None
         if CallFacts.policy.of(new.meta).word not in (None, "live"):
             return None  # a person was asked about it just now, or nothing of it goes out
+        if call.spec.can_wait and SESSION.chain.serves:  # it goes out later, behind what was recorded: asked then
+            return Reply(later=lambda: self._held_soon(call, new))
         hold = _standing(call, new)
         if hold is None:
             return None
@@ -53,6 +60,10 @@ class Holds(Link):
             return self.asking.decided(held)
         except AgentTTError:  # nobody can be asked any more
             return held.let_go()
+
+    async def _held_soon(self, call: OpenCall, new: NewCall) -> Reply | None:
+        hold = _standing(call, new)
+        return None if hold is None else await self._decided_soon(HeldCall(call, new, hold))
 
     async def _decided_soon(self, held: HeldCall) -> Reply | None:
         try:

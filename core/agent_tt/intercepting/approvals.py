@@ -31,6 +31,10 @@ class Approvals(Link):
         self.asking = Asking()
         self._stand_ins = stand_ins
 
+    def stood_still(self) -> float:
+        """Say for how long calls have waited."""
+        return self.asking.held.seconds()
+
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Ask about a call that nobody has decided yet; for a coroutine later, so that its event loop goes on."""
         if CallFacts.policy.of(new.meta).word not in ("ask", "recorded") or call.number is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.facts import LimitFacts
 
 if TYPE_CHECKING:

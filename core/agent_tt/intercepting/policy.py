@@ -27,11 +27,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import ToolDenied, UsageError
 from agent_tt.intercepting.rules import BOUNDARIES, SOURCES, Rule, read_rule
 

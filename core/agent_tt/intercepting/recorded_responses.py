@@ -74,6 +74,11 @@ class RecordedResponses(Link):
         self._holds_back = answers if isinstance(answers, HoldsBack) else None
         self._holds_jobs = answers if isinstance(answers, HoldsJobs) else None
 
+    @property
+    def goes_live(self) -> bool:
+        """Whether what answers lets calls be made for real once its recording is used up: not that of a replay."""
+        return self._holds_back is not None
+
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Serve a call, or say how it is to be made."""
         can_wait = call.spec.can_wait

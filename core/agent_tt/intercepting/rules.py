@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.encode import encode
 from agent_tt.codec.parse import parse_value
 from agent_tt.errors import InvalidValue, UsageError

@@ -6,7 +6,6 @@ compared, which takes a quarter of a microsecond for each. What is equal is not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import ormsgpack
 from langchain_core.messages import BaseMessage
 
+from agent_tt._dataclass import dataclass
 from agent_tt.history.digest import CONTAINERS
 
 if TYPE_CHECKING:

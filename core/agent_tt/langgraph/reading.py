@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged
 from agent_tt.interop.threads import shown
 from agent_tt.interop.threads.entries import Saved

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.runs import standing
 from agent_tt.interop.langgraph.tasks import Nodes, tasks_of

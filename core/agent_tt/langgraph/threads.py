@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.langgraph.thread import Thread
 from agent_tt.model.facts import RunFacts
 

@@ -14,10 +14,10 @@ import signal
 import subprocess
 import tempfile
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import told
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.interpreter import is_python, python_command

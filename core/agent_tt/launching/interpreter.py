@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

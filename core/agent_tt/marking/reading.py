@@ -74,9 +74,9 @@ class Reading(RunSource):
         """List the calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
         return self.reader.call_page(run_id, start, stop)
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """List the calls of all steps from `start` on, without arguments, results and errors."""
-        return self.reader.call_heads(run_id, start)
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        """List the calls of steps start..stop-1 (None: to the end), without arguments, results and errors."""
+        return self.reader.call_heads(run_id, start, stop)
 
     def with_values(self, run_id: str, head: Call) -> Call:
         """Read one of them with arguments, error and result."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+
+from agent_tt._dataclass import dataclass
 
 __all__ = ["Owner"]
 

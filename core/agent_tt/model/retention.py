@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.model.facts import UserFacts
 from agent_tt.model.quantities import period, size

@@ -1,10 +1,14 @@
-"""Durations, counts, tokens and money as people read them."""
+"""Durations, counts, tokens, money and steps as people read them."""
 
 from __future__ import annotations
 
-from typing import Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["cost", "counted", "duration", "tokens"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["cost", "counted", "duration", "step_ranges", "step_span", "tokens"]
 
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
@@ -46,3 +50,21 @@ def cost(dollars: float, unpriced: int = 0) -> str:
     if 0 < dollars < 0.0005:
         return "<$0.001"
     return f"${dollars:,.2f}" if dollars == 0 or dollars >= 0.0995 else f"${dollars:.3f}"
+
+
+def step_span(steps: Iterable[int], span: str, gap: str) -> str:
+    """Steps in any order as one label: `4`, `1–3` where `span` is a dash, `1…9` where steps between are not of them."""
+    first, *others = sorted(steps)
+    if not others:
+        return str(first)
+    return f"{first}{span if others[-1] - first == len(others) else gap}{others[-1]}"
+
+
+def step_ranges(steps: Iterable[int], span: str, least: int = 2) -> Iterator[str]:
+    """Steps in their order, as many as `least` in a row as a range: `0`, `3`, and `5–9` where `span` is a dash."""
+    for _, pairs in groupby(enumerate(steps), lambda pair: pair[1] - pair[0]):
+        row = [step for _, step in pairs]
+        if len(row) >= least:
+            yield f"{row[0]}{span}{row[-1]}"
+        else:
+            yield from map(str, row)

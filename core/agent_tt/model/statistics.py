@@ -5,9 +5,10 @@ None stands for what the file does not say. What is not known is never a zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.usage import NO_USAGE, Usage
 
 if TYPE_CHECKING:

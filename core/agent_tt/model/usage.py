@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, TypeVar
+
+from agent_tt._dataclass import dataclass
 
 __all__ = ["NO_USAGE", "Usage"]
 

@@ -15,7 +15,7 @@ from agent_tt.patching.environment import OS_ENVIRONMENT_NAMES
 from agent_tt.patching.ids import UUID_NAMES
 from agent_tt.patching.randomness import RANDOM_NAMES, SECRETS_NAMES, urandom
 from agent_tt.patching.standins import StandInModule, all_like
-from agent_tt.recording.lanes.hooks import unpatched
+from agent_tt.recording.lanes.hooks import made_by_patches, unpatched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -43,7 +43,10 @@ for _module, _names in (pair for pairs in _NAMES.values() for pair in pairs):
 
 
 class Replacements:
-    """Originals and what stands for them, matched by identity: `random.choice` is one object under all its names."""
+    """What replaces each original function. Objects are compared by identity, not by name: one may have several names.
+
+    A module that was imported during a hold or a replay has our function for the original; that one is replaced too.
+    """
 
     def __init__(self, kinds: Collection[PatchKind]) -> None:
         by_module: dict[ModuleType, dict[str, object]] = {}
@@ -55,9 +58,13 @@ class Replacements:
             pairs.append((module, StandInModule(module, names)))
             pairs += [(_ORIGINALS[module][name], replacement) for name, replacement in names.items()]
         self._originals = frozenset(by_module)
-        self._pairs = pairs  # keeps the originals, and so their ids, alive
         self._forth = {id(original): replacement for original, replacement in pairs}
         self._back = {id(replacement): original for original, replacement in pairs}
+        over = [
+            (made, self._forth[id(unpatched(made))]) for made in made_by_patches() if id(unpatched(made)) in self._forth
+        ]
+        self._forth.update((id(made), replacement) for made, replacement in over)
+        self._pairs = [*pairs, *over]  # keeps the originals, and so their ids, alive
 
     def replacement(self, value: object) -> object | None:
         """What stands for `value`, None where nothing does."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model import NO_USAGE, Usage
 from agent_tt.model.statistics import (
     CallGroup,

@@ -216,9 +216,9 @@ class RunSource(ABC):
         steps = self.steps(run_id, start, stop)
         return [call for step in steps if step.calls for call in self.calls(run_id, step.number)]
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """List the calls of all steps from `start` on, in order, without arguments, results and errors."""
-        whole = self.call_page(run_id, start, self.step_count(run_id) + 1)
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        """List the calls of steps start..stop-1 (None: to the end) in order, without arguments, results and errors."""
+        whole = self.call_page(run_id, start, self.step_count(run_id) + 1 if stop is None else stop)
         return [replace(call, args=None, result=None, error=None) for call in whole]
 
     def with_values(self, run_id: str, head: Call) -> Call:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
 
-__all__ = ["ASSISTANTS", "TOOLS", "answer_in", "answered_in", "conversation_in", "message_of"]
+__all__ = ["ASSISTANTS", "TOOLS", "answer_in", "answered_in", "calls_in", "conversation_in", "message_of"]
 
 _CLASSES: Final = {
     "AIMessage": "ai",
@@ -48,7 +48,7 @@ def message_of(wire: Wire) -> Message | None:
     if fields is None:
         return None
     role = _role(wire, fields)
-    calls = (*_asked(fields.get("tool_calls")), *_asked_in_blocks(fields.get("content")))
+    calls = (*calls_in(fields.get("tool_calls")), *_asked_in_blocks(fields.get("content")))
     if role is None or not ("content" in fields or calls):
         return _of_provider(fields)
     if any(type(block) is dict and block.get("type") == "tool_result" for block in _listed(fields.get("content"))):
@@ -129,7 +129,8 @@ def _role(wire: Wire, fields: Mapping[str, Wire]) -> str | None:
     return _CLASSES.get(name.rpartition(":")[2]) if isinstance(name, str) else None
 
 
-def _asked(calls: Wire) -> Sequence[Asked]:
+def calls_in(calls: Wire) -> Sequence[Asked]:
+    """Read the calls in the `tool_calls` of a message; skip what is no call."""
     found = []
     for call in calls if isinstance(calls, list) else ():
         if not isinstance(call, dict):
@@ -145,7 +146,7 @@ def _asked(calls: Wire) -> Sequence[Asked]:
 
 def _asked_in_blocks(content: Wire) -> Sequence[Asked]:
     blocks = content if isinstance(content, list) else []
-    return _asked([block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"])
+    return calls_in([block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"])
 
 
 def _parsed(arguments: Wire) -> Wire:

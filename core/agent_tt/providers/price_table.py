@@ -8,8 +8,9 @@ token, have none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from agent_tt._dataclass import dataclass
 
 __all__ = ["PRICES", "Above", "Price", "Source"]
 

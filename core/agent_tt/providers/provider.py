@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote
 
+from agent_tt._dataclass import dataclass
 from agent_tt.providers.loose import dicts, mapping
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ The bytes that were recorded are never changed or replaced by these: a replay se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:

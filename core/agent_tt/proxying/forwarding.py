@@ -9,14 +9,17 @@ from __future__ import annotations
 import http.client
 import ssl
 from contextlib import closing
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from http.client import HTTPResponse
 
-__all__ = ["Answer", "answered", "end_to_end"]
+__all__ = ["Answer", "Proxy", "answered", "end_to_end"]
 
 _PIECE: Final = 1 << 16
 _OF_THE_CONNECTION: Final = frozenset(
@@ -26,6 +29,22 @@ _OF_THE_CONNECTION: Final = frozenset(
     }
 )
 """Headers of one connection (RFC 9110, section 7.6.1): they are not passed on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """What stands between here and the server that is asked, and only passes bytes on.
+
+    Attributes:
+        host, port: where it is.
+        variable: the variable that names it.
+        authorization: what it asks of who uses it; empty where it asks nothing.
+    """
+
+    host: str
+    port: int
+    variable: str
+    authorization: str = field(default="", repr=False)
 
 
 class Answer:
@@ -51,8 +70,24 @@ class Answer:
             raise http.client.IncompleteRead(b"", self._response.length)
 
 
-def answered(method: str, address: str, headers: Iterable[tuple[str, str]], body: bytes) -> Iterator[Answer]:
-    """Ask an address, and give the answer once; the connection is closed behind it.
+def answered(
+    method: str,
+    address: str,
+    headers: Iterable[tuple[str, str]],
+    body: bytes,
+    *,
+    seconds: float | None = None,
+    proxy: Proxy | None = None,
+) -> Iterator[Answer]:
+    """Ask an address, and give the answer once; the connection is closed behind it. No redirect is followed.
+
+    Args:
+        method: the method.
+        address: the whole address.
+        headers: what is sent of headers, but for those of the connection.
+        body: the body.
+        seconds: how long each piece of the answer is waited for; None for as long as it takes.
+        proxy: what an encrypted request goes by; it is told the server, and no more.
 
     Raises:
         OSError, http.client.HTTPException: it could not be asked.
@@ -60,10 +95,14 @@ def answered(method: str, address: str, headers: Iterable[tuple[str, str]], body
     parts = urlsplit(address)
     host = parts.hostname or ""
     make: type[http.client.HTTPConnection] = http.client.HTTPConnection
-    options: dict[str, ssl.SSLContext] = {}
+    options: dict[str, ssl.SSLContext | float] = {} if seconds is None else {"timeout": seconds}
     if parts.scheme == "https":
-        make, options = http.client.HTTPSConnection, {"context": ssl.create_default_context()}
-    with closing(make(host, parts.port, **options)) as connection:  # type: ignore[arg-type]
+        make, options["context"] = http.client.HTTPSConnection, ssl.create_default_context()
+    near, port = (host, parts.port) if proxy is None else (proxy.host, proxy.port)
+    with closing(make(near, port, **options)) as connection:  # type: ignore[arg-type]
+        if proxy is not None:
+            told = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else None
+            connection.set_tunnel(host, parts.port or http.client.HTTPS_PORT, told)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         connection.putrequest(method, target or "/", skip_accept_encoding=True)
         for name, value in end_to_end(headers):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 
 if TYPE_CHECKING:

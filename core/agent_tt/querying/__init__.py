@@ -14,6 +14,7 @@
 | `to_redact` | what redaction would take out of a run or a text |
 | `unread` | what of a run cannot be looked at, so that nobody says that it holds nothing |
 | `checkpoints` | how people name a step |
+| `ranges` | what a range of steps alone took, cost, wrote and changed |
 | `prometheus` | statistics as Prometheus reads them |
 | `differing` | what differs between two named states |
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tt.addresses import is_address, located
+from agent_tt.addresses import found_again, is_address
 from agent_tt.errors import RunNotFound, StepNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def split_file(text: str) -> tuple[Path | None, str]:
     if is_address(text):
         server, slash, rest = text.partition("://")[2].partition("/")
         database, _, run = rest.partition(":")
-        return located(f"{text.partition('://')[0]}://{server}{slash}{database}"), run
+        return found_again(f"{text.partition('://')[0]}://{server}{slash}{database}"), run
     at = text.find(":")
     while at > 0:
         file = Path(text[:at]).expanduser()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.texts import texts
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.expressions.tree import facts

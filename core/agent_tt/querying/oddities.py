@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.moves import value_key
 from agent_tt.model import ACTING
+from agent_tt.model.shown import duration
 from agent_tt.querying.unread import is_damaged
 from agent_tt.replaying.tape.repeats import place_of, repeated
 
@@ -222,7 +223,8 @@ def _outliers(steps: Sequence[Step]) -> Iterator[Oddity]:
         if step.tokens_in is not None or step.tokens_out is not None
     }
     for number, usual in _far(times, _LEAST_MS):
-        yield Oddity("slow", f"step {number} took {times[number]:,.0f} ms, usual are {usual:,.0f}", (number,))
+        took, usually = duration(times[number] / 1000), duration(usual / 1000)
+        yield Oddity("slow", f"step {number} took {took}, usual are {usually}", (number,))
     for number, usual in _far(tokens, _LEAST_TOKENS):
         yield Oddity("costly", f"step {number} took {tokens[number]:,.0f} tokens, usual are {usual:,.0f}", (number,))
 

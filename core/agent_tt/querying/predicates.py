@@ -12,9 +12,9 @@ A path alone (`answer`, `payment.amount`) asks what lies there. A path may be wr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidPath, InvalidValue

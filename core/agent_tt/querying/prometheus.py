@@ -6,9 +6,10 @@ name has an empty label, which for Prometheus is the same as none. All are gauge
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, get_args
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model import ReplayVerdict, RunStatus
 
 if TYPE_CHECKING:

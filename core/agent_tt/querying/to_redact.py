@@ -7,9 +7,9 @@ these would take out. Marks that stand there already are nothing to take out.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.redaction.marks import canonical, is_mark, same_digits

@@ -7,10 +7,12 @@ keeps, for each hook, those that have it. The recorder walks through them and kn
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -131,12 +133,18 @@ class Link:
     Attributes:
         place: where it stands in the chain.
         serves: whether it answers from a recording, so that what it does not answer was not recorded.
+        goes_live: of one that serves, whether what it does not answer is made for real.
         rules: whether it may hold any call back, so that each must be on record.
     """
 
     place: ClassVar[Place]
     serves: ClassVar[bool] = False
     rules: ClassVar[bool] = False
+
+    @property
+    def goes_live(self) -> bool:
+        """Whether what is not answered is made for real."""
+        return True
 
     # ------------------------------------------------------------ runs
 
@@ -255,6 +263,10 @@ class Link:
         """Say by how many seconds the clocks of this code have been moved on."""
         return 0.0
 
+    def stood_still(self) -> float:
+        """Say for how many seconds so far the agent's deadlines stood still, because a person was waited for."""
+        return 0.0
+
 
 class Chain:
     """The links of a session in their order, and for each hook those that have it. It never changes.
@@ -262,6 +274,7 @@ class Chain:
     Attributes:
         links: all of them, outermost first.
         serves: whether one of them answers from a recording.
+        goes_live: whether calls come to be made for real: not in a replay.
         rules: whether one of them may hold any call back.
         watches: whether calls are looked at although nothing records them.
         decides: whether one of them does more than look on or wait: the run is somebody's fork or replay.
@@ -270,6 +283,7 @@ class Chain:
     def __init__(self, links: Iterable[Link] = ()) -> None:
         self.links = ordered = tuple(sorted(links, key=lambda link: link.place))
         self.serves = any(link.serves for link in ordered)
+        self.goes_live = all(link.goes_live for link in ordered)
         self.rules = any(link.rules for link in ordered)
         self.watches = self.serves or self.rules
         self.decides = any(link.place not in (Place.WATCH, Place.HOLDS) for link in ordered)
@@ -297,6 +311,7 @@ class Chain:
         self.job_returns = _having(ordered, Link.job_returns)
         self.kept_headers = _having(ordered, Link.kept_headers)
         self.clock_offset = _having(ordered, Link.clock_offset)
+        self.stood_still = _having(ordered, Link.stood_still)
 
 
 def _having(links: Sequence[Link], hook: Callable[Concatenate[Any, P], R]) -> tuple[Callable[P, R], ...]:

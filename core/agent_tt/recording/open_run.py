@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.looking import looking
 from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.addresses import Address
 from agent_tt.cache_files import alone_in, cache_path, remove_all
 from agent_tt.errors import Refused
 from agent_tt.store.spill.taking_in import files_of
@@ -11,7 +12,7 @@ from agent_tt.store.spill.taking_in import files_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["check_taken_in", "remove_index"]
+__all__ = ["check_taken_in", "remove_index", "still_held"]
 
 
 def check_taken_in(path: Path) -> None:
@@ -45,3 +46,21 @@ def remove_index(path: Path) -> None:
                 runs=(),
                 hint="Delete it, then say it again.",
             )
+
+
+def still_held(path: Path, *, is_clean: bool) -> str:
+    """Say what may still hold what was taken out of a store; "" where nothing does.
+
+    Args:
+        path: the store.
+        is_clean: whether what its file, or its tables, have let go is gone.
+    """
+    if not isinstance(path, Address):
+        return "" if is_clean else "somebody has the store open: free pages and log still hold it. Say it again then."
+    beside = "the server's log, its replicas and its backups may hold it until they are renewed: docs/postgres.md"
+    if is_clean:
+        return f"The tables hold none of it; {beside}."
+    return (
+        "The tables could not be written anew, so their free room may hold it: somebody reads what was there before, or"
+        f" this login may not do it. Say it again, as their owner. And {beside}."
+    )

@@ -6,9 +6,9 @@ recorded digest tells: the way that makes it of the recorded arguments makes the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.wire import TYPE
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.signature import signature_of_call

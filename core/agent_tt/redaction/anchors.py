@@ -62,8 +62,8 @@ _ESCAPES: Final = (rb"\n", rb"\r", rb"\t")
 _SMALL_A: Final = min(_SMALL)
 _RARE: Final = 5
 """Letters from which on a word is in few others."""
-_DIGIT: Final = b"0"
-"""What stands for any digit in a word that is said."""
+_VOWELS: Final = frozenset(b"aeiouy")
+"""One of these is in nearly every word, and in what is in many."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -73,7 +73,7 @@ def as_searched(text: str) -> bytes:
     Args:
         text: any text; a question mark stands for what of it is not ASCII.
     """
-    return b" %b " % text.encode("ascii", "replace")
+    return f" {text} ".encode("ascii", "replace")
 
 
 class _Anchors:
@@ -95,11 +95,10 @@ class _Anchors:
         Args:
             whose: who says it.
             words: by where they have to stand; ASCII, none of them empty, all but those `AS_WRITTEN` in small letters.
-                A `0` stands for any digit.
             forms: what no word tells: patterns that are found in a text as it is searched, by what counts as the word
                 that it then holds; see `multiple_search`. Those that one says together are looked for in one pass.
         """
-        self._words[whose] = tuple(words.items())
+        self._words[whose] = tuple((place, said) for place, said in words.items() if said)
         self._forms[whose] = tuple(forms.items())
         self._searches = None
 
@@ -175,7 +174,10 @@ def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
     ]
 
     def words_of(written: bytes) -> set[str]:
-        held = {word for word, letter in letters if letter in written} if letters else set[str]()
+        held: set[str] = set()
+        for word, letter in letters:
+            if letter in written:
+                held.add(word)
         for index, end in find_signs(written):
             word, kind, first, last = meant[index]
             if word not in held and (kind == _AS_WRITTEN or _counts(written, end - first, end - last, kind)):
@@ -183,13 +185,12 @@ def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
         return held
 
     def all_of(text: str) -> AbstractSet[str]:
-        written = as_searched(text)
+        written = f" {text} ".encode("ascii", "replace")  # as `as_searched` has it
         held = words_of(written)
         for least, names, find in searches:
             if len(written) >= least:
-                found = find(written)
-                if found:
-                    held.update([names[index] for index, _ in found])
+                for index, _ in find(written):
+                    held.add(names[index])
         return held
 
     return _Searches(all_of, lambda text: words_of(as_searched(text)))
@@ -220,9 +221,7 @@ def _signs_of(places: Mapping[str, Place]) -> tuple[list[bytes], list[_Meant]]:
 def _forms(word: str, place: Place) -> Iterator[bytes]:
     """How a word may be written in the texts that are searched for it."""
     cases = {word} if place is Place.AS_WRITTEN else {word, word.title(), word.upper()}
-    for case in sorted(cases):
-        form = case.encode()
-        yield from (form.replace(_DIGIT, b"%d" % digit) for digit in (range(10) if _DIGIT in form else (0,)))
+    yield from (case.encode() for case in sorted(cases))
 
 
 def _counts(text: bytes, start: int, end: int, kind: int) -> bool:
@@ -239,9 +238,10 @@ def _counts(text: bytes, start: int, end: int, kind: int) -> bool:
 def _around(form: bytes, place: Place) -> Iterator[tuple[bytes, bytes]]:
     """What has to stand before and behind a form of a word, where it is mostly found as it does not count.
 
-    Of others that is looked at when they are found: large letters are rare, and few words hold `address`.
+    Of others that is looked at when they are found: large letters are rare, few words hold `address`, and none that
+    people write `pwd` or `jwt`. A search for fewer than 250 signs takes much less, and so does making it.
     """
-    is_rare = form[0] < _SMALL_A or (place is not Place.BESIDE and len(form) >= _RARE)
+    is_rare = form[0] < _SMALL_A or (place is not Place.BESIDE and (len(form) >= _RARE or _VOWELS.isdisjoint(form)))
     if place < _BEGINS or is_rare or not is_at_once():
         yield b"", b""
         return

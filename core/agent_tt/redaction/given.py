@@ -17,7 +17,7 @@ from agent_tt.redaction.judging import is_secret_text
 from agent_tt.redaction.marks import JWT_START, is_mark, numbered, unsigned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 SHORTEST_GIVEN: Final = 4
 """Letters of the shortest secret that is recognised."""
@@ -41,6 +41,7 @@ class Given:
         version: another number whenever there is one more.
         secrets: the secrets, each in every way in which it is written, the longest first.
         by_first_letter: the same by their first letters.
+        told: is called whenever the version is another.
     """
 
     def __init__(self) -> None:
@@ -51,6 +52,7 @@ class Given:
         self.version = 0
         self.secrets: tuple[str, ...] = ()
         self.by_first_letter: dict[str, tuple[str, ...]] = {}
+        self.told: list[Callable[[], None]] = []
 
     def add(self, secret: str) -> None:
         """Remember one that is told from a word or number, and long enough."""
@@ -117,7 +119,7 @@ class Given:
     def renew(self) -> None:
         """Say that something else is secret now, so that nothing counts as clean that was looked at before."""
         with self._lock:
-            self.version += 1
+            self._tell()
 
     def _changed(self) -> None:
         forms = {form for forms in self._forms.values() for form in forms}
@@ -126,7 +128,12 @@ class Given:
         for form in forms:
             firsts.setdefault(form[0], []).append(form)
         self.by_first_letter = {letter: tuple(known) for letter, known in firsts.items()}
+        self._tell()
+
+    def _tell(self) -> None:
         self.version += 1
+        for each in self.told:
+            each()
 
 
 GIVEN: Final = Given()

@@ -7,26 +7,27 @@ is only a piece of a body.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.judging import is_secret_number, is_secret_text, secret_cookies
 from agent_tt.redaction.marks import is_mark
 from agent_tt.redaction.names import SCHEMA_PARENTS, kind_of, within
 from agent_tt.redaction.spans import Span
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 __all__ = ["JsonValue", "is_description"]
 
-_NUMBER: Final = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,5})?(?![\w.])")
-_COLON: Final = re.compile(r"(?:\s|\\{1,15}[nrt]){0,60}:")
+_NUMBER: Final = lazy_re(r"-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,5})?(?![\w.])")
+_COLON: Final = lazy_re(r"(?:\s|\\{1,15}[nrt]){0,60}:")
 _MOST_OF_CONTAINER: Final = 100_000
 """Characters of a list or object under a secret name that are gone through."""
 _AROUND: Final = 200
 _BEFORE_PROPERTY: Final = 4000
-_DESCRIPTION: Final = re.compile(
+_DESCRIPTION: Final = lazy_re(
     r"\{(?:\s|\\{1,15}[nrt]){0,60}\\{0,15}\""
     r"(?:type|title|description|default|anyOf|allOf|oneOf|enum|format|\$ref|examples?)\\{0,15}\""
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.marks import is_mark
 from agent_tt.redaction.names import is_secret_cookie, kind_of
@@ -26,9 +27,9 @@ _LONGEST_PLACEHOLDER: Final = 100
 _COUNTS: Final[dict[str, int]] = {"token": 100_000, "pin": 100}
 _DIGIT: Final = 10
 """Numbers below these are counts, pins of a chip, or flags."""
-_PATH: Final = re.compile(r"(?:[A-Za-z]:)?[/\\~.]|~")
+_PATH: Final = lazy_re(r"(?:[A-Za-z]:)?[/\\~.]|~")
 
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_re(
     r"<[^<>]*>|\[[^\[\]]*\]|\{\{[^{}]*\}\}|\{[A-Za-z_][\w.]*\}"  # <key>, [your key], {{ key }}, {key}
     r"|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\{[^{}]*\}|\$\{\{[^{}]*\}\}|\$\([^()]*\)"  # $KEY, ${KEY}, $(pass key)
     r"|%[A-Za-z_]\w*%|%\(\w+\)s|%s"
@@ -41,9 +42,9 @@ _PLACEHOLDER: Final = re.compile(
     r"|(?:os|process|env|secrets|config|settings|self|args|this|import\.meta)\.[\w.\[\]\"'()]*",
     re.IGNORECASE,
 )
-_WORDS_BETWEEN: Final = re.compile(r"[-_.:/ ]+")
-_ONE_COOKIE: Final = re.compile(r"(?P<name>[^=;,\s\"]{1,100})=\"?(?P<it>[^;,\s\"]{1,4000})")
-_SMALL_NUMBER: Final = re.compile(r"\d{1,3}|(?:19|20)\d\d")
+_WORDS_BETWEEN: Final = lazy_re(r"[-_.:/ ]+")
+_ONE_COOKIE: Final = lazy_re(r"(?P<name>[^=;,\s\"]{1,100})=\"?(?P<it>[^;,\s\"]{1,4000})")
+_SMALL_NUMBER: Final = lazy_re(r"\d{1,3}|(?:19|20)\d\d")
 
 
 def is_secret_text(name: str, value: str, around: Callable[[], str] | None = None) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import secrets
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.addresses import Address, beside
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ _DIGITS: Final = "23456789"
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
 """Three bits of a digest make the one of these, and five each of the others."""
 _BYTES_OF_LETTERS: Final = 8
-KEYED_MARK: Final = re.compile(r"~[a-z]{1,5}[2-9][a-z2-7]{2,11}~+")
+KEYED_MARK: Final = lazy_re(r"~[a-z]{1,5}[2-9][a-z2-7]{2,11}~+")
 _SIGNS: Final = {"%40": "@", "%2b": "+"}
-_ESCAPED: Final = re.compile("%40|%2[Bb]")
-_BETWEEN: Final = re.compile(r"[\s().\-/]+")
+_ESCAPED: Final = lazy_re("%40|%2[Bb]")
+_BETWEEN: Final = lazy_re(r"[\s().\-/]+")
 _MOST_REMEMBERED: Final = 10_000
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, Place
 from agent_tt.redaction.judging import is_placeholder, is_wordy
 from agent_tt.redaction.marks import is_mark
@@ -20,20 +20,18 @@ _LOGINS: Final = (
     (
         ("-u",),
         ("curl", "wget", "http"),
-        re.compile(r"-(?:u|U|-user|-proxy-user)[ =\t]{0,4}\\{0,7}[\"']?[^\s:\"'\\/]{1,100}:(?P<it>[^\s\"'\\]{1,400})"),
+        lazy_re(r"-(?:u|U|-user|-proxy-user)[ =\t]{0,4}\\{0,7}[\"']?[^\s:\"'\\/]{1,100}:(?P<it>[^\s\"'\\]{1,400})"),
     ),
-    (("sshpass",), ("sshpass",), re.compile(r"sshpass[ \t]{1,4}-p[ \t]{0,4}\\{0,7}[\"']?(?P<it>[^\s\"'\\]{1,400})")),
+    (("sshpass",), ("sshpass",), lazy_re(r"sshpass[ \t]{1,4}-p[ \t]{0,4}\\{0,7}[\"']?(?P<it>[^\s\"'\\]{1,400})")),
     (
         ("mysql", "mariadb"),
         ("mysql", "mariadb"),
-        re.compile(
-            r"(?:mysql|mysqldump|mysqladmin|mariadb)[ \t][^\r\n|;&]{0,200}?(?<=[ \t])-p(?P<it>[^\s\"'\\]{1,400})"
-        ),
+        lazy_re(r"(?:mysql|mysqldump|mysqladmin|mariadb)[ \t][^\r\n|;&]{0,200}?(?<=[ \t])-p(?P<it>[^\s\"'\\]{1,400})"),
     ),
     (
         ("password",),
         ("password",),
-        re.compile(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
+        lazy_re(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
     ),
 )
 """What a text holds where a command logs in, words of the command, one of which stands near, and how it does."""
@@ -41,7 +39,7 @@ _COMMAND: Final = 300
 """Characters before the login of a command in which the command's name stands."""
 _ANCHORS: Final = frozenset(anchor for anchors, _, _ in _LOGINS for anchor in anchors)
 ANCHORS.use("logins", {Place.ANYWHERE: _ANCHORS})
-_CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
+_CALLED: Final = lazy_re(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
 
 
 def logins_in(text: str, held: AbstractSet[str]) -> Iterator[Span]:

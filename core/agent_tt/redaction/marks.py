@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, Place
 from agent_tt.redaction.keyed import KEYED_MARK
 
@@ -25,12 +25,13 @@ JWT_START: Final = "eyJ"
 
 _WORD: Final = "~redacted"
 _SHORTEST: Final = 4
-_NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+(?:~(?!r[edact]*\d))+")
-_QUOTED: Final = re.compile(r"%3[Cc]redacted%3[Ee]")
-_ANCHORS: Final = frozenset({"~r", "redacted"})
-ANCHORS.use("marks", {Place.ANYWHERE: _ANCHORS})
+_NUMBERED: Final = lazy_re(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+(?:~(?!r[edact]*\d))+")
+_QUOTED: Final = lazy_re(r"%3[Cc]redacted%3[Ee]")
+_BEGUN: Final = "~r"
+_ANCHORS: Final = frozenset({_BEGUN, "redacted"})
+ANCHORS.use("marks", {Place.AS_WRITTEN: frozenset({_BEGUN}), Place.ANYWHERE: _ANCHORS - {_BEGUN}})
 _SIGNATURE: Final = "redacted"
-_JWT: Final = re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+\.redactedA*")
+_JWT: Final = lazy_re(r"(?<![\w-])eyJ[\w-]+\.[\w-]+\.redactedA*")
 
 
 def numbered(number: int, length: int) -> str:
@@ -75,7 +76,7 @@ def may_hold_mark(held: AbstractSet[str]) -> bool:
 
 def unnumbered(text: str) -> str:
     """A text in which marks that an answer gave are as in a question."""
-    return _NUMBERED.sub(MARK, text) if "~r" in text else text
+    return _NUMBERED.sub(MARK, text) if _BEGUN in text else text
 
 
 def canonical(text: str) -> str:

@@ -94,11 +94,7 @@ def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
 
     def find(text: bytes) -> Found:
         if len(text) > _MOST:
-            return [
-                (index, start + end)
-                for start in range(0, len(text), _MOST - _LONGEST_FOUND)
-                for index, end in find(text[start : start + _MOST])
-            ]
+            return _in_parts(find, text)
         found: Found = []
         # One that nobody uses: other threads search meanwhile, and so may what interrupts this one.
         scratch = spare.pop() if spare else library.Scratch(database)
@@ -109,6 +105,15 @@ def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
         return found
 
     return find
+
+
+def _in_parts(find: Find, text: bytes) -> Found:
+    """Search a text that is longer than one search may be, in parts that overlap."""
+    return [
+        (index, start + end)
+        for start in range(0, len(text), _MOST - _LONGEST_FOUND)
+        for index, end in find(text[start : start + _MOST])
+    ]
 
 
 def _note(index: int, _start: int, end: int, _flags: int, found: Found) -> None:

@@ -24,6 +24,7 @@ import string
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, BESIDE_WORDS
 from agent_tt.redaction.fields import FIELDS, FIRST_HINTS
 from agent_tt.redaction.json_value import JsonValue, is_description
@@ -43,41 +44,41 @@ _LONGEST_NAME: Final = 60
 _SHORTEST_SAID: Final = 4
 
 _ASCII_OF_NAMES: Final = string.ascii_letters + string.digits + "_.-"
-_NAME_REST: Final = re.compile(rf"[\w.-]{{0,{_LONGEST_NAME}}}")
-_SPACED_NAME: Final = re.compile(r"\"([\w. -]{1,60} )\Z")
-_JSON: Final = re.compile(r"(?P<slashes>\\{0,15})\"(?:\s|\\{1,15}[nrt]){0,60}:(?:\s|\\{1,15}[nrt]){0,60}")
-_QUOTED: Final = re.compile(  # at the end of a text it may be `'password: '`
+_NAME_REST: Final = lazy_re(rf"[\w.-]{{0,{_LONGEST_NAME}}}")
+_SPACED_NAME: Final = lazy_re(r"\"([\w. -]{1,60} )\Z")
+_JSON: Final = lazy_re(r"(?P<slashes>\\{0,15})\"(?:\s|\\{1,15}[nrt]){0,60}:(?:\s|\\{1,15}[nrt]){0,60}")
+_QUOTED: Final = lazy_re(  # at the end of a text it may be `'password: '`
     r"(?:\\{0,7}[\"'])?\]?[ \t]{0,3}(?::|=>?|:=)[ \t]{0,3}(?:[rbfu]{0,2})(?P<open>\\{0,7}[\"'])"
     r"(?P<it>(?![)\],};+ ]|(?P=open))(?:(?!\\{1,15}[nr])[^\r\n]){1,2000}?)(?:(?P=open)|\Z)"
 )
 _BARE: Final = r"[^\s\"'`\\<>,;&|]"
-_VARIABLE: Final = re.compile(rf"=(?P<it>(?![=(\[{{]){_BARE}{{1,2000}})")
-_SETTING: Final = re.compile(
+_VARIABLE: Final = lazy_re(rf"=(?P<it>(?![=(\[{{]){_BARE}{{1,2000}})")
+_SETTING: Final = lazy_re(
     r"(?P<separator>[ \t]{0,40}:[ \t]{1,40}|[ \t]{1,40}=[ \t]{1,40}|:(?=[^\s:/]))(?P<it>[^\s\"'`\\<>]{1,2000})"
     r"(?=[ \t]{0,40}(?:\Z|[\r\n]|\\{1,15}[rn]|[\"']|[ \t]#))"
 )
-_LINE_BEFORE: Final = re.compile(
+_LINE_BEFORE: Final = lazy_re(
     r"(?:\A|[\r\n\"']|\\[nrt])[ \t]{0,40}(?:export[ \t]+|set[ \t]+|-[ \t]{1,4}|>[ \t]?|[-+][ ]?)?\Z"
 )
 _BEFORE: Final = 60
 """Characters before a name that tell whether a line begins with it."""
-_SAID: Final = re.compile(rf"[ \t]?(?::|=|\bis\b)[ \t]{{1,4}}(?P<it>(?![(\[{{]){_BARE}{{4,400}})")
-_OPTION: Final = re.compile(
+_SAID: Final = lazy_re(rf"[ \t]?(?::|=|\bis\b)[ \t]{{1,4}}(?P<it>(?![(\[{{]){_BARE}{{4,400}})")
+_OPTION: Final = lazy_re(
     r"(?:=|[ \t]{1,4})(?:(?P<open>\\{0,7}[\"'])(?P<it>[^\"'\\\r\n]{1,400})|(?P<bare>[^\s\"'\\-][^\s\"'\\]{0,400}))"
 )
-_ELEMENT: Final = re.compile(r">(?P<it>[^<>\r\n]{1,400})</")
-_COOKIES: Final = re.compile(
+_ELEMENT: Final = lazy_re(r">(?P<it>[^<>\r\n]{1,400})</")
+_COOKIES: Final = lazy_re(
     r"\\{0,7}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,7}[\"']?"
     r"(?P<it>(?:[^\r\n\"'\\]|(?<==)\"[^\"\r\n\\]{0,4000}\"){3,4000})"  # the value of a cookie may stand in quotes
 )
-_AUTHORIZATION: Final = re.compile(
+_AUTHORIZATION: Final = lazy_re(
     r"\\{0,7}[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\{0,7}[\"']?"
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
     re.IGNORECASE,
 )
-_SIGN: Final = re.compile(r":|=|>|,|-|is")
+_SIGN: Final = lazy_re(r":|=|>|,|-|is")
 """What stands in every text that names a secret, if it is not a command: a short text mostly has none of these."""
-_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
+_ATTRIBUTE: Final = lazy_re(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
 
 def named_secrets(text: str, held: AbstractSet[str] | None = None) -> Iterator[Span]:

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.fields import FIELDS, words_of
 
 NameKind: TypeAlias = Literal["secret", "token", "credential", "pin", "pwd", "cookie", "jwt", "field"]
@@ -31,7 +32,7 @@ NameKind: TypeAlias = Literal["secret", "token", "credential", "pin", "pwd", "co
 
 _LONGEST_NAME: Final = 100
 
-_SESSION: Final = re.compile(r"sess|sid(?![a-z])|auth|token|csrf|xsrf|jwt|login|remember|secret|ident", re.IGNORECASE)
+_SESSION: Final = lazy_re(r"sess|sid(?![a-z])|auth|token|csrf|xsrf|jwt|login|remember|secret|ident", re.IGNORECASE)
 _SHORTEST_COOKIE: Final = 6
 _BY_CHANCE: Final = 16
 """From this length on the value of a cookie is taken for a secret, if there are digits in it."""

@@ -21,6 +21,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, Place, as_searched
 from agent_tt.redaction.spans import Span, quote_of
 
@@ -37,13 +38,13 @@ _E: Final = r"(?![A-Za-z0-9_])(?!\.\d)"
 # ---------------------------------------------------------------- e-mail
 
 _AT: Final = ("@", "%40")
-_DOMAIN: Final = re.compile(
+_DOMAIN: Final = lazy_re(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})(?![A-Za-z0-9-])"
 )
 _LOCAL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+'-"
 _PLUS: Final = ("%2B", "%2b")
 _LONGEST_LOCAL: Final = 64
-_NO_MAIL: Final = re.compile(r"git@[\w.-]{1,64}:|[^@]{1,64}@\dx\.(?:png|jpe?g|gif|webp|svg)")
+_NO_MAIL: Final = lazy_re(r"git@[\w.-]{1,64}:|[^@]{1,64}@\dx\.(?:png|jpe?g|gif|webp|svg)")
 """What only looks like one: the address of a repository, a picture for a screen (`icon@2x.png`)."""
 _ESCAPED: Final = {"\\": 1, "%": 2}
 """What an escape that ends right before an address takes of it: `\\nann@…`, `%20ann%40…`."""
@@ -59,15 +60,15 @@ r"""With what a word goes on: not with what ends an escape, as in `\n` and `%2b`
 _AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
 """One sign is looked for much faster than one of ten."""
 _OF_DATE: Final = rb"000-00-00(?!%b{0,2}+0)" % _PARTS
-_RUN: Final = re.compile(rb"0(?<![0%b]0)(?:(?<=[+A-Zb]0)|(?!%b))(?:%b{0,2}+0){7,}+" % (_IN_WORD, _OF_DATE, _PARTS))
+_RUN: Final = lazy_re(rb"0(?<![0%b]0)(?:(?<=[+A-Zb]0)|(?!%b))(?:%b{0,2}+0){7,}+" % (_IN_WORD, _OF_DATE, _PARTS))
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand. None begins right after
 a letter, and a date alone (2026-11-24, with no plus before it) has too few digits for any."""
-_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
+_DATE: Final = lazy_re(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
 """What most of these are."""
 _WORD_SIGNS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 _LINE_ENDS: Final = ("\\n", "\\r", "\\t")
 _BEFORE_DIGITS: Final = 3
-_CARD: Final = re.compile(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
+_CARD: Final = lazy_re(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
 _CARDS: Final = (
     ((14,), r"3(?:0[0-5]|[689])"),
     ((15,), r"3[47]"),
@@ -75,14 +76,14 @@ _CARDS: Final = (
     ((16, 19), r"4"),
 )
 """Lengths and first digits of what issuers give out."""
-_STAND_IN: Final = re.compile(r"10{8,18}")
+_STAND_IN: Final = lazy_re(r"10{8,18}")
 """What stands for such a number where a number has to stand: handed on, it counts as one."""
 _SHORTEST_CARD, _SHORTEST_NUMBER, _DIGITS_OF_AMERICA = 14, 9, 10
 """Digits."""
 LEAST_NUMBER: Final = 10**10
 """No smaller number is taken for one."""
-_WORLD: Final = re.compile(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
-_AMERICA: Final = re.compile(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
+_WORLD: Final = lazy_re(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
+_AMERICA: Final = lazy_re(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
 _SHORTEST_PHONE: Final = 8
 
 
@@ -90,12 +91,18 @@ class _Numbers:
     """Numbers that states give: their forms, what checks them, and words near them where that proves too little."""
 
     def __init__(self, *forms: tuple[str, str, str]) -> None:
+        self._words = frozenset(word for _, _, near in forms for word in near.split("|") if near)
         ways = "|".join(f"(?P<n{index}>{form})" for index, (form, _, _) in enumerate(forms))
-        self._any = re.compile(f"{_B}(?:{ways}){_E}")
+        self._any = lazy_re(f"{_B}(?:{ways}){_E}")
         self._checks = {
-            f"n{index}": (modules.split(), re.compile(rf"(?<![a-z])(?:{near})", re.IGNORECASE) if near else None)
+            f"n{index}": (modules.split(), lazy_re(rf"(?<![a-z])(?:{near})", re.IGNORECASE) if near else None)
             for index, (_, modules, near) in enumerate(forms)
         }
+
+    def may_be_named_in(self, text: str) -> bool:
+        """Whether a text may hold a word that says what a number near it is."""
+        lower = text.lower()
+        return not text.isascii() or any(word in lower for word in self._words)
 
     def within(self, text: str, start: int, end: int) -> Iterator[Span]:
         """Yield where they stand in a part of a text."""
@@ -131,16 +138,18 @@ _WITH_LETTERS: Final = _Numbers(
     (r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", "it.codicefiscale", ""),
     (r"\d{6}[-+A]\d{3}[0-9A-Y]", "fi.hetu", ""),
 )
-_CAPITALS: Final = re.compile(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
+_CAPITALS: Final = lazy_re(r"[A-Z0-9][A-Z0-9 +-]{7,}[A-Z0-9]")
 """Digits and large letters: where numbers with letters stand, and accounts."""
 _NEAR: Final = 40
 """Characters before a number in which the word stands that says what it is."""
-_IBAN: Final = re.compile(rf"{_B}[A-Z]{{2}}\d\d(?:[ -]?[A-Z0-9]){{11,30}}")
+_SHORTEST_UNNAMED: Final = 11
+"""Digits that follow on each other; fewer are a number only where such a word is."""
+_IBAN: Final = lazy_re(rf"{_B}[A-Z]{{2}}\d\d(?:[ -]?[A-Z0-9]){{11,30}}")
 
 # ---------------------------------------------------------------- addresses of machines
 
-_IP4: Final = re.compile(rf"{_B}(?:\d{{1,3}}\.){{3}}\d{{1,3}}{_E}")
-_IP6: Final = re.compile(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]{0,38}[0-9A-Fa-f]{3})[0-9A-Fa-f:]{5,39}(?![A-Za-z0-9_:])")
+_IP4: Final = lazy_re(rf"{_B}(?:\d{{1,3}}\.){{3}}\d{{1,3}}{_E}")
+_IP6: Final = lazy_re(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]{0,38}[0-9A-Fa-f]{3})[0-9A-Fa-f:]{5,39}(?![A-Za-z0-9_:])")
 _LEAST_COLONS: Final = 3
 
 # ---------------------------------------------------------------- what a text must hold
@@ -149,12 +158,15 @@ _DIGITS, _LETTERED, _DOTTED, _COLONS = "many digits", "letters and digits", "thr
 _OF_PERSONAL: Final = {
     # Nine digits; of eight only a telephone number consists, which begins with a plus.
     _DIGITS: rb"[^0-9%b][0-9](?:%b{0,2}[0-9]){8}|[+Bb][0-9](?:%b{0,2}[0-9]){7}" % (_IN_WORD, _PARTS, _PARTS),
-    _LETTERED: rb"[0-9]{6}-?[A-Z]|[0-9]{6}[-+][0-9]{3}|[A-Z]{2}[0-9]{2}",
+    _LETTERED: rb"[0-9]{6}(?:-?[A-Z]|[-+][0-9]{3})|[A-Z]{2}[0-9]{2}",
 }
-_OF_STRICT: Final = {_DOTTED: rb"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]"}
-_OF_ADDRESSES: Final = {_COLONS: rb"::[0-9A-Fa-f]{0,4}:|:[0-9A-Fa-f]{1,4}::|:(?:[0-9A-Fa-f]{1,4}:){4}"}
+_OF_ADDRESSES: Final = {
+    _DOTTED: rb"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
+    _COLONS: rb"::[0-9A-Fa-f]{0,4}:|:[0-9A-Fa-f]{1,4}::|:(?:[0-9A-Fa-f]{1,4}:){4}",
+}
 """By what a text is said to hold: what it holds then. One of these, or the sign of mails, is in every text in which
-something is found. They are looked for in two passes, which take half the time of one."""
+something is found. They are looked for in two passes, which take half the time of one. Two ways in which six digits go
+on take less than two forms that begin with six."""
 
 
 def look_for(profile: str) -> None:
@@ -163,13 +175,11 @@ def look_for(profile: str) -> None:
     Args:
         profile: its name; "" of none.
     """
-    is_strict = profile == "strict"
-    signs = {Place.AS_WRITTEN: frozenset(_AT)} if profile else {}
-    ANCHORS.use("personal", signs, {**_OF_PERSONAL, **(_OF_STRICT if is_strict else {})} if profile else {})
-    ANCHORS.use("addresses", {}, _OF_ADDRESSES if is_strict else {})
+    ANCHORS.use("personal", {Place.AS_WRITTEN: frozenset(_AT)} if profile else {}, _OF_PERSONAL if profile else {})
+    ANCHORS.use("addresses", {}, _OF_ADDRESSES if profile == "strict" else {})
 
 
-_DIGITS_BEGUN: Final = re.compile(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
+_DIGITS_BEGUN: Final = lazy_re(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
 _LONGEST_DIGITS: Final = 64
 
 
@@ -195,11 +205,17 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
 
 
 def _numbers(text: str) -> Iterator[Span]:
+    is_named: bool | None = None
     for match in _RUN.finditer(as_searched(text).translate(_AS_ZEROS)):
         start, end = match.start() - 1, match.end() - 1
         run = text[start:end]
-        if not (_is_in_word(text, start) if run.isdigit() else run[4] == "-" and _is_date(text, start, end)):
-            yield from _in_digits(text, start, end, match[0].count(b"0"))
+        is_alone = run.isdigit()
+        if _is_in_word(text, start) if is_alone else run[4] == "-" and _is_date(text, start, end):
+            continue
+        is_short = is_alone and len(run) < _SHORTEST_UNNAMED
+        if is_short and is_named is None:
+            is_named = _OF_DIGITS.may_be_named_in(text)
+        yield from _in_digits(text, start, end, match[0].count(b"0"), may_be_id=bool(is_named) or not is_short)
 
 
 def _with_letters(text: str) -> Iterator[Span]:
@@ -269,13 +285,13 @@ def _start_of_mail(text: str, end: int) -> int:
     return min(end, start + (_ESCAPED.get(text[start - 1], 0) if start else 0))
 
 
-def _in_digits(text: str, start: int, end: int, count: int) -> Iterator[Span]:
+def _in_digits(text: str, start: int, end: int, count: int, *, may_be_id: bool = True) -> Iterator[Span]:
     """Yield the numbers in a part of a text that is `count` digits, and what parts them."""
     run = text[start:end]
     if count >= _SHORTEST_CARD:
         for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
             yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
-    if count >= _SHORTEST_NUMBER:
+    if count >= _SHORTEST_NUMBER and may_be_id:
         yield from _OF_DIGITS.within(text, start, end)
     if "+" in run or "00" in run or text[start - 1 : start] in ("+", "B", "b"):
         at = max(0, start - _BEFORE_DIGITS)

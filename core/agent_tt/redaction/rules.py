@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from typing import Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.redaction.patterns import check_patterns
 

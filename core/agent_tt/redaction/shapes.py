@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, Place
 from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.judging import is_placeholder, is_wordy
@@ -42,7 +43,7 @@ class _Shape(NamedTuple):
 
 
 def _shape(letter: str, words: str, pattern: str, *, is_of_parts: bool = False) -> _Shape:
-    return _Shape(letter, tuple(words.split()), re.compile(pattern), is_of_parts)
+    return _Shape(letter, tuple(words.split()), lazy_re(pattern), is_of_parts)
 
 
 _UNDERSCORED: Final = (
@@ -91,8 +92,8 @@ _SHAPES: Final = (
     # Discord: the id of a bot, a time, and a digest.
     _shape(".", ".", r"\.(?<=[\w-]{22}\.)[\w-]{6}\.(?P<it>[\w-]{27,45})(?![\w.-])", is_of_parts=True),
     *(
-        _shape(start[0], start, rf"{start}(?<![A-Za-z0-9]{start})(?P<it>[0-9a-f]{{32}})(?![0-9A-Za-z])")
-        for start in ("SK", "AC")  # Twilio
+        _shape(start[0], start, rf"{start}(?<![A-Za-z0-9]{start})(?P<it>[0-9a-f]{{32}})(?![0-9a-f])")
+        for start in ("SK", "AC")  # Twilio; another key may follow at once
     ),
 )
 
@@ -109,7 +110,7 @@ def _anchors_of(word: str) -> tuple[str, ...]:
     if word == "_":
         return tuple(f"{start}_" for start in _UNDERSCORED)
     if word in ("SK", "AC"):  # in the middle of many words, but mostly not before a digit or one of six letters
-        return tuple(f"{word}{digit}" for digit in "0abcdef")
+        return tuple(f"{word}{digit}" for digit in "0123456789abcdef")
     if word == ".":
         return (_THREE_PARTS,)
     return ("PRIVATE KEY",) if word == "PRIVATE" else (word,)
@@ -124,19 +125,23 @@ for _each in _SHAPES:
 ANCHORS.use("shapes", {Place.AS_WRITTEN: frozenset(_BY_ANCHOR) - {_THREE_PARTS}}, {_THREE_PARTS: _FORM_OF_PARTS})
 
 _UNSURE: Final = (
-    ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),
-    (".", re.compile(r"[\w-]{22}\.[\w-]{6}\.[\w.-]{0,46}\Z")),
-    ("SK", re.compile(r"SK[0-9a-f]{0,32}\Z")),
-    ("AC", re.compile(r"AC[0-9a-f]{0,32}\Z")),
+    ("_", lazy_re(rf"(?:{'|'.join(_UNDERSCORED)})_")),
+    (".", lazy_re(r"[\w-]{22}\.[\w-]{6}\.[\w.-]{0,46}\Z")),
+    ("SK", lazy_re(r"SK[0-9a-f]{0,32}\Z")),
+    ("AC", lazy_re(r"AC[0-9a-f]{0,32}\Z")),
 )
 """Words that are in many runs, and what of a run leads to a secret there."""
-_SURE: Final = re.compile(
+_SURE: Final = lazy_re(
     "|".join(re.escape(word) for shape in _SHAPES for word in shape.words if word not in dict(_UNSURE))
 )
 """The words of shapes that are rare enough for a run with one of them to be taken for a secret's beginning."""
-_PARAMETER_BEGUN: Final = re.compile(r"[?&;][\w.%-]{1,60}=")
-_PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=\Z")
-_VALUE: Final = re.compile(r"[^\s&;#\"'<>\\]+")
+_PARAMETER_BEGUN: Final = lazy_re(r"[?&;][\w.%-]{1,60}=")
+_PARAMETER: Final = lazy_re(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=\Z")
+_VALUE: Final = lazy_re(r"[^\s&;#\"'<>\\]+")
+_BEGINNINGS: Final = "+%"
+"""What a telephone number begins with, besides digits and letters, as it is written and in a link."""
+_LONGEST_LOGIN: Final = 516
+"""Characters of a link up to what ends its login."""
 _LONGEST_PARAMETER: Final = 65
 """Characters of its name and of what stands before that."""
 
@@ -148,6 +153,33 @@ def secrets_in(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
         text: any text, also JSON or a piece of some.
         held: the words of `ANCHORS` that it holds, for who knows them.
     """
+    found = _look(text, held)
+    # Most shapes begin where a word does: one that follows on another without anything between is seen without that.
+    # No other span is left out: what is found behind one must not hang on what stands far behind that.
+    while glued := [span for span in found if _is_followed(text, span)]:
+        joined = apart([*found, *_look(_hollow(text, glued))])
+        if joined == found:
+            break
+        found = joined
+    return found
+
+
+def _is_followed(text: str, span: Span) -> bool:
+    """Whether another secret may begin right where one ends, as if it were a part of its word."""
+    following = text[span.end : span.end + 1]
+    return following.isalnum() or (bool(following) and following in _BEGINNINGS)
+
+
+def _hollow(text: str, spans: list[Span]) -> str:
+    """A text of the same length, with signs in place of the spans that are no part of a word and no white space."""
+    parts, at = [], 0
+    for span in spans:
+        parts += [text[at : span.start], "\0" * (span.end - span.start)]
+        at = span.end
+    return "".join([*parts, text[at:]])
+
+
+def _look(text: str, held: AbstractSet[str] | None = None) -> list[Span]:
     found: list[Span] = []
     held = ANCHORS.held_in(text) if held is None else held
     for shape in _likely(text, held):
@@ -183,8 +215,15 @@ def may_hold_secret(text: str, held: AbstractSet[str]) -> bool:
 
 
 def _may_hold_link(text: str) -> bool:
-    """Whether a text may hold a link with a login."""
-    return _LINK.letter in text and _LINK.words[0] in text
+    """Whether a text may hold a link with a login: only what stands in one word before the sign that ends it counts."""
+    letter, (start,) = _LINK.letter, _LINK.words
+    at = text.find(letter)
+    while at >= 0:
+        before = text[max(0, at - _LONGEST_LOGIN) : at]
+        if start in before and start in before.split()[-1]:
+            return True
+        at = text.find(letter, at + 1)
+    return False
 
 
 def may_begin_secret(run: str) -> bool:

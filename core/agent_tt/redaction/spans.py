@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
+
+from agent_tt._pattern import lazy_re
 
 __all__ = ["Span", "apart", "quote_of"]
 
-_BEFORE_NUMBER: Final = re.compile(r"[:,\[]\s{0,20}\Z")
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
-_AFTER_NUMBER: Final = re.compile(r"\s{0,20}(?:[,\]}]|\Z)")
+_BEFORE_NUMBER: Final = lazy_re(r"[:,\[]\s{0,20}\Z")
+_NUMBER: Final = lazy_re(r"-?\d+(?:\.\d+)?")
+_AFTER_NUMBER: Final = lazy_re(r"\s{0,20}(?:[,\]}]|\Z)")
 _LONGEST_BEFORE: Final = 21
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.keyed import KEYED
@@ -28,7 +28,8 @@ from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import may_hold_secret, secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import re
+    from collections.abc import Callable, Sequence
 
     from agent_tt.redaction.spans import Span
 
@@ -37,64 +38,114 @@ if TYPE_CHECKING:
 _SHORTEST: Final = 8
 """Characters of the shortest text that any shape fits."""
 
-_COOKIE: Final = re.compile(r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\"\s,](?:(?!,\s*[^=;,\s]+=)[^;\"])*)")
+_COOKIE: Final = lazy_re(r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\"\s,](?:(?!,\s*[^=;,\s]+=)[^;\"])*)")
 """A cookie at the beginning of a header, or of the next of several that were joined (RFC 6265 §4.1.1)."""
 _BINARY_FROM: Final = 2048
-_REMEMBERED_FROM: Final = 64
+REMEMBERED_FROM: Final = 64
 """Characters of the shortest text that is remembered by its hash."""
-_MOST_REMEMBERED: Final = 50_000
+MOST_REMEMBERED: Final = 50_000
+LONG_FROM: Final = 2_048
+"""Characters of the shortest text that is remembered as it is."""
+_MOST_LONG: Final = 2_000_000
+"""Characters of all of these."""
+_OF_END: Final = 32
+_NOTHING: Final = ("", "")
+_NO_WORDS: Final = frozenset[str]()
 _MOST_SHOWN: Final = 500
 
 
 class Clean:
     """What holds no secret: a conversation says most of its words again and again.
 
-    Short texts as they are, long ones and whole objects by their hashes.
+    Short texts as they are, longer ones and whole objects by their hashes. Nothing is known any more once something
+    else is secret. So whoever adds what it looked at takes the set before it looks.
+
+    Attributes:
+        kept: what is known; to be asked for anew each time.
     """
 
     def __init__(self) -> None:
-        self.version = -1
         self.kept: set[object] = set()
+        GIVEN.told.append(self.forget)
 
     def seen(self) -> set[object]:
-        """What is known to be clean; to be asked for anew each time, since there may be one more secret."""
-        version, seen = GIVEN.version, self.kept
-        if self.version != version or len(seen) > _MOST_REMEMBERED:
-            seen = self.kept = set()
-            self.version = version
-        return seen
-
-
-_CLEAN: Final = Clean()
-"""Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
-
-
-class _Shown:
-    """The latest texts in which something was found, as a question has them, by their hashes; see `Clean`."""
-
-    def __init__(self) -> None:
-        self.version = -1
-        self.kept: dict[object, str] = {}
-
-    def now(self) -> dict[object, str]:
-        """What holds; to be asked for anew each time, since there may be one more secret."""
-        version = GIVEN.version
-        if self.version != version or len(self.kept) > _MOST_SHOWN:
-            self.kept = {}
-            self.version = version
+        """What is known, to which more may be added."""
+        if len(self.kept) > MOST_REMEMBERED:
+            self.forget()
         return self.kept
 
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self.kept = set()
 
-_SHOWN: Final = _Shown()
+
+_Found = TypeVar("_Found")
 
 
-def _remembered(text: str) -> object:
-    return text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
+class _Latest(Generic[_Found]):
+    """What was found in the latest texts; see `Clean`.
+
+    Args:
+        most: how much is remembered at most.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._forget()
+        GIVEN.told.append(self._forget)
+
+    def add(self, kept: dict[object, _Found], known: object, found: _Found, size: int = 1) -> None:
+        """Remember what was found in a text.
+
+        Args:
+            kept: what was known before it was looked at.
+            known: what tells the text.
+            found: what was found.
+            size: how much that is.
+        """
+        kept[known] = found
+        self._size += size
+        if self._size > self._most:
+            self._forget()
+
+    def _forget(self) -> None:
+        self.kept: dict[object, _Found] = {}
+        self._size = 0
+
+
+CLEAN: Final = Clean()
+"""Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
+_SHOWN: Final = _Latest[str](_MOST_SHOWN)
+"""As a question has them, those in which something was found, or a mark, by their hashes."""
+_LONG: Final = _Latest[tuple[str, str]](_MOST_LONG)
+"""Long texts themselves, and as a question has them, by their lengths and ends: to compare two takes a small part of
+what a hash takes. They are the very same where nothing was found, and no mark either."""
 
 
 def is_clean(text: str) -> bool:
     """Whether it is known that nothing is found in a text, and no mark either."""
-    return _CLEAN.version == GIVEN.version and _remembered(text) in _CLEAN.kept
+    size = len(text)
+    if size < REMEMBERED_FROM:
+        return text in CLEAN.kept
+    if size < LONG_FROM:
+        return (hash(text), size) in CLEAN.kept
+    before, shown = _LONG.kept.get((size, text[:_OF_END], text[-_OF_END:]), _NOTHING)
+    return before is shown and before == text
+
+
+def are_clean(texts: Sequence[str]) -> bool:
+    """Whether nothing is found in texts, nor a mark, as far as one look at all of them tells; that is remembered then.
+
+    Args:
+        texts: the texts.
+    """
+    kept, joined = CLEAN.seen(), " ".join(texts)  # as each is searched, with a space at its ends
+    if len(joined) >= LONG_FROM or OWN.searches_all or may_hold_secret(joined, ANCHORS.held_in(joined)):
+        return False
+    if any(secret in joined for secret in GIVEN.secrets):
+        return False
+    kept.update([text if len(text) < REMEMBERED_FROM else (hash(text), len(text)) for text in texts])
+    return True
 
 
 def asked_text(text: str) -> str:
@@ -122,15 +173,48 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
         text: any text.
         hide: gives what stands for a secret; None for what stands for one in a question.
     """
-    # Most texts end here, a hundred times a call: without a function called for what `seen` and `_remembered` say.
-    known = text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
-    if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
+    # Most texts end here, a hundred times a call: without a function called for what `is_clean` says.
+    size = len(text)
+    if size >= LONG_FROM:
+        return _long_text(text, hide)
+    known = text if size < REMEMBERED_FROM else (hash(text), size)
+    seen = CLEAN.kept
+    if known in seen:
         return text
-    seen = _CLEAN.seen()
-    shown_before = _SHOWN.now() if hide is None else None
-    if shown_before and known in shown_before:
-        return shown_before[known]
-    held = ANCHORS.held_in(text)
+    shown_before = _SHOWN.kept
+    if hide is None and known in shown_before:
+        shown = shown_before[known]
+        return text if shown == text else shown
+    shown, has_mark = _searched(text, hide)
+    if shown is not text or has_mark:
+        if hide is None:
+            _SHOWN.add(shown_before, known, shown)
+    else:
+        seen.add(known)
+        if len(seen) > MOST_REMEMBERED:
+            CLEAN.forget()
+    return shown
+
+
+def _long_text(text: str, hide: Hide | None) -> str:
+    """As `redact_text`, for a text that is remembered as it is."""
+    known, kept = (len(text), text[:_OF_END], text[-_OF_END:]), _LONG.kept
+    before, shown = kept.get(known, _NOTHING)
+    if (before is shown or hide is None) and before == text:
+        return text if before is shown else shown
+    shown, has_mark = _searched(text, hide)
+    if (shown is text and not has_mark) or (shown is not text and hide is None):
+        _LONG.add(kept, known, (text, shown), len(text))
+    return shown
+
+
+def _searched(text: str, hide: Hide | None) -> tuple[str, bool]:
+    """A text without secrets, and whether it may hold a mark."""
+    # Of a short word nothing that it holds is looked for: lengths, counts and numbers.
+    is_word = len(text) < _SHORTEST and text.isalnum() and not OWN.searches_all
+    held = _NO_WORDS if is_word else ANCHORS.held_in(text)
+    if not (held or GIVEN.secrets or OWN.searches_all or "@" in text):  # mostly
+        return text, False
     has_mark = bool(held) and may_hold_mark(held)
     shown = unnumbered(text) if has_mark and hide is None else text  # what a replay gave
     hide = hide or marked
@@ -140,11 +224,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
-    if shown is text and not has_mark:
-        seen.add(known)
-    elif shown is not text and shown_before is not None:
-        shown_before[known] = shown
-    return shown
+    return shown, has_mark
 
 
 given_text: Final = functools.partial(redact_text, hide=GIVEN.hide)

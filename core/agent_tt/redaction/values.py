@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from math import inf
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,12 @@ from agent_tt.redaction.names import (
 )
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.texts import (
+    CLEAN,
+    LONG_FROM,
+    MOST_REMEMBERED,
+    REMEMBERED_FROM,
     Clean,
+    are_clean,
     asked_text,
     cleaned_bytes,
     given_text,
@@ -41,7 +47,14 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.redaction.texts import Hide
 
-_OBJECT: Final = "object"
+_VALUES: Final = frozenset({VALUE, "value"})
+"""Keys of what others name."""
+_AT_ONCE: Final = LONG_FROM // REMEMBERED_FROM
+"""Short texts that are looked at together: so many are no long one."""
+_FEW: Final = 3
+"""A list of so many items, or fewer, is searched one by one: mostly all of its texts are known."""
+_OF_NUMBERS: Final = frozenset({"complex", "range", "timedelta"})
+"""Typed values that consist of a few numbers each."""
 _LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
 """Options after which `user:password` stands, as curl's."""
 
@@ -58,7 +71,11 @@ def redact(value: Wire, name: str = "") -> Wire:
 
 def asked(value: Wire, name: str = "") -> Wire:
     """As `redact`, for what a question asks: every secret is the same, and so is a mark that a replay gave."""
-    return _ASKED.value(value, name)
+    latest = _LEFT.latest
+    shown = _ASKED.value(value, name)
+    if shown is value and (not name or _says_nothing(name)):
+        latest[0] = value
+    return shown
 
 
 def given(value: Wire) -> Wire:
@@ -99,23 +116,13 @@ class _Walk:
         text: gives a text without secrets.
         hide: gives what stands for a secret whose name gave it away.
         clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
-        asked: those in which questions have nothing that goes: nothing of them goes anywhere else.
-
-    Attributes:
-        known: these.
     """
 
-    def __init__(
-        self,
-        text: Callable[[str], str],
-        hide: Hide | None = None,
-        clean: Clean | None = None,
-        asked: Clean | None = None,
-    ) -> None:
-        self._asked = asked
+    def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: Clean | None = None) -> None:
         self._clean = text
         self._hide = hide or marked
-        self.known = clean
+        self._known = clean
+        self._searches = text is not str
 
     def value(self, value: Wire, name: str, beside: Mapping[str, Wire] | None = None) -> Wire:
         """A value without secrets.
@@ -130,32 +137,37 @@ class _Walk:
             if not name or kind_of(name) is None:  # mostly, and at once
                 return self._clean(value)  # type: ignore[arg-type]  # its kind is known
             return self._named_text(value, name, beside)  # type: ignore[arg-type]
-        if kind is int or kind is float:
-            if (value >= OWN.least_number and kind is int) or (name and kind_of(name) is not None):  # type: ignore[operator]
-                return self._number(value, name, beside)  # type: ignore[arg-type]
-            return value
         if kind is dict:
             return self._object(value, name) if value else value  # type: ignore[arg-type]
         if kind is list:
             return self._list(value, name) if value else value  # type: ignore[arg-type]
+        if (kind is int or kind is float) and (
+            (value >= OWN.least_number and kind is int) or (name and kind_of(name) is not None)  # type: ignore[operator]
+        ):
+            return self._number(value, name, beside)  # type: ignore[arg-type]
         return value
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict; one like it is not gone through again."""
-        if name and kind_of(name) is None and not is_described(name):
-            name = ""  # it says nothing of what is in there
-        if self.known is None or name or VALUE in fields or "value" in fields:
+        if name and _says_nothing(name):
+            name = ""
+        if fields is _LEFT.latest[0] and not name:
+            return fields
+        if self._known is None or name or VALUE in fields or "value" in fields:
             return self._dict(fields, name)  # its own name counts too
-        seen = self.known.seen()
+        seen = self._known.kept
         try:
-            known = (hash(tuple(fields.items())), _OBJECT)
+            known = hash(tuple(fields.items()))
         except TypeError:  # it holds others
             return self._dict(fields, name)
-        if known in seen or (self._asked is not None and known in self._asked.seen()):
+        if known in seen:
             return fields
         shown = self._dict(fields, name)
-        if shown is fields:
+        # To a hash a float is the whole number that is as large, which may be personal data.
+        if shown is fields and (OWN.least_number == inf or float not in map(type, fields.values())):
             seen.add(known)
+            if len(seen) > MOST_REMEMBERED:
+                self._known.forget()
         return shown
 
     def _named_text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
@@ -190,11 +202,52 @@ class _Walk:
         return text
 
     def _dict(self, fields: dict[str, Wire], name: str) -> Wire:
+        if not name and self._searches and fields.keys() <= _QUIET.kept:  # mostly; no envelope is among these
+            return self._quiet(fields)
         if TYPE in fields:
             return self._envelope(fields, name)
-        return self._fields(fields, name)
+        quiet = _QUIET.seen()
+        shown = self._each(fields, name)
+        if fields.keys() <= _KEYS.kept:
+            quiet.update([key for key in fields if key not in _VALUES and _says_nothing(key)])
+        return shown
 
-    def _fields(self, fields: dict[str, Wire], name: str) -> Wire:
+    def _quiet(self, fields: dict[str, Wire]) -> Wire:
+        """Fields whose names say nothing, and hold nothing."""
+        changed: dict[str, Wire] = {}
+        fresh: list[str] = []
+        version, least_number = GIVEN.version, OWN.least_number
+        shown: Wire
+        for key, item in fields.items():
+            kind = type(item)
+            if kind is str:
+                size = len(item)  # type: ignore[arg-type]
+                if size < LONG_FROM:
+                    if item not in CLEAN.kept if size < REMEMBERED_FROM else not is_clean(item):  # type: ignore[arg-type]
+                        fresh.append(key)
+                    continue
+                shown = self._clean(item)  # type: ignore[arg-type]
+            elif kind is dict and item:
+                shown = self._object(item, "")  # type: ignore[arg-type]
+            elif kind is list and item:
+                shown = self._list(item, "")  # type: ignore[arg-type]
+            elif kind is int and item >= least_number:  # type: ignore[operator]
+                shown = self._number(item, "", fields)  # type: ignore[arg-type]
+            else:
+                continue
+            if shown is not item:
+                changed[key] = shown
+        if fresh and (len(fresh) == 1 or not are_clean([*map(fields.__getitem__, fresh)])):  # type: ignore[list-item]
+            for key in fresh:
+                shown = self._clean(fields[key])  # type: ignore[arg-type]
+                if shown is not fields[key]:
+                    changed[key] = shown
+        if not changed:
+            return fields
+        # What an answer gave may stand in what was looked at before.
+        return self._each(fields, "") if version != GIVEN.version else {**fields, **changed}
+
+    def _each(self, fields: dict[str, Wire], name: str) -> Wire:
         changed: dict[str, Wire] = {}
         clean, least_number = self._clean, OWN.least_number
         for key, item in fields.items():
@@ -208,6 +261,8 @@ class _Walk:
                 shown = clean(item)  # type: ignore[arg-type]
             elif kind is int and item < least_number and kind_of(key) is None:  # type: ignore[operator]
                 continue
+            elif (kind is dict or kind is list) and _says_nothing(key):
+                shown = self.value(item, "")
             else:
                 shown = self.value(item, key, fields)
             if shown is not item:
@@ -229,7 +284,10 @@ class _Walk:
             return fields if all(map(is_, shown, held)) else {**fields, VALUE: shown}
         # What its class is called is not a secret, whoever holds it.
         shown_parts = {key: self.value(item, name if key == VALUE else "") for key, item in fields.items()}
-        return fields if all(shown_parts[key] is item for key, item in fields.items()) else shown_parts
+        if all(shown_parts[key] is item for key, item in fields.items()):
+            return fields
+        # With a mark among its numbers it could not be rebuilt.
+        return MARK if kind in _OF_NUMBERS and self._hide is marked else shown_parts
 
     def _entry(self, entry: list[Wire], name: str) -> Wire:
         """A key and a value of a dict whose keys are not all texts."""
@@ -254,6 +312,8 @@ class _Walk:
         if len(items) == 2 and _is_header_pair(items):
             shown_value = self._clean(header_value(str(items[0]), str(items[1]), self._hide))
             return items if shown_value == items[1] else [items[0], shown_value]
+        if self._searches and len(items) > _FEW:
+            _look_at_once(items)
         shown = [self.value(item, name) for item in items]
         before = ""
         for index, item in enumerate(items) if str in map(type, items) else ():
@@ -288,13 +348,30 @@ class _Walk:
         return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
 
 
+class _Left:
+    """The latest value that a question has as it is: it is kept as it is.
+
+    Attributes:
+        latest: that, in a list of its own as long as nothing else is secret; see `Clean`.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+        GIVEN.told.append(self._forget)
+
+    def _forget(self) -> None:
+        self.latest: list[Wire] = [None]
+
+
+_LEFT: Final = _Left()
 _ASKED: Final = _Walk(asked_text, clean=Clean())
-_KEPT: Final = _Walk(redact_text, clean=Clean(), asked=_ASKED.known)
-_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean(), asked=_ASKED.known)
-"""The ways of going through a value. A question has every mark as one, so what it leaves as it is the others do too;
-what they leave as it is is known to each by itself."""
+_KEPT: Final = _Walk(redact_text)
+_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide)
+"""The ways of going through a value. Questions hold the same objects again and again, made anew each time."""
 _KEYS: Final = Clean()
 """Keys of objects in which nothing was found."""
+_QUIET: Final = Clean()
+"""Those of them that say nothing of what they hold, either."""
 
 
 class Redactor:
@@ -328,13 +405,13 @@ class _CarryingWalk(_Walk):
     """
 
     def __init__(self, carried: Carried[Wire]) -> None:
-        super().__init__(redact_text, clean=_KEPT.known)
+        super().__init__(redact_text)
         self._carried = carried
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         shown = self._carried.get(fields, name)
         if shown is None:
-            shown = super()._object(fields, name)
+            shown = _Walk._object(self, fields, name)  # noqa: SLF001  no `super()` is made for each of thousands
             self._carried.keep(fields, shown, name)
         return shown
 
@@ -343,7 +420,10 @@ class _CarryingWalk(_Walk):
             return super()._list(items, name)
         start, known = self._carried.begun(items, name)
         shown = known[:start] if isinstance(known, list) else []
-        shown += (self.value(item, name) for item in items[start:])
+        more = items[start:]
+        if len(more) > 1:
+            _look_at_once([item for item in more if self._carried.get(item, name) is None])  # type: ignore[arg-type]
+        shown += [self._object(item, name) if item else item for item in more]  # type: ignore[arg-type]
         self._carried.keep_list(items, shown, name)
         return items if all(map(is_, shown, items)) else shown
 
@@ -372,6 +452,31 @@ def field_in(holder: str, key: str) -> str:
         key: of the scalar.
     """
     return holder if key == VALUE else within(holder, key)
+
+
+def _look_at_once(items: Sequence[Wire]) -> None:
+    """Have the short texts in items looked at together, so that each is known to be clean where all of them are.
+
+    One look at many takes hardly longer than at one. A list that an item holds does so itself.
+
+    Args:
+        items: of a list.
+    """
+    kept, held = CLEAN.kept, [*items]
+    fresh: list[str] = []
+    for item in held:
+        if type(item) is str:
+            if len(item) < REMEMBERED_FROM and item not in kept:
+                fresh.append(item)
+        elif type(item) is dict:
+            held += item.values()
+    for start in range(0, len(fresh), _AT_ONCE) if len(fresh) > 1 else ():
+        are_clean(fresh[start : start + _AT_ONCE])
+
+
+def _says_nothing(name: str) -> bool:
+    """Whether the name of an object says nothing of what is in there."""
+    return kind_of(name) is None and not is_described(name)
 
 
 def _name_of(fields: Mapping[str, Wire], key: str, item: Wire, holder: str) -> str:

@@ -9,10 +9,11 @@ none is found, this request and every later one that begins with the unedited co
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.editing.edits import apply_edits

@@ -7,10 +7,11 @@ from it (what its lane asked later, and what lanes asked that were created from 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.forking.editing.call_edits import CALLS, edited_call
-from agent_tt.model import STOPPED_BY_LIMIT
+from agent_tt.model import ACTING, STOPPED_BY_LIMIT
+from agent_tt.model.facts import CallFacts, PolicyFacts
 from agent_tt.replaying.tape.full_history import calls_until, course_of
 from agent_tt.replaying.tape.repeats import place_of
 from agent_tt.resuming.past import read_past
@@ -18,6 +19,7 @@ from agent_tt.resuming.past import read_past
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Delivery, Edit, Run
     from agent_tt.protocols import RunSource
     from agent_tt.resuming.past import Past
@@ -87,11 +89,23 @@ def _templates(
     ]
     changed = {place: [edit for edit in edits if (edit.step, edit.call) == place] for place in map(_place, edits)}
     first = [call for call, _ in asked if place_of(call) in changed]
-    return [
-        edited_call(call, pieces, changed[place_of(call)]) if place_of(call) in changed else (call, pieces)
-        for call, pieces in asked
-        if place_of(call) in changed or not any(_follows(call, edited) for edited in first)
-    ]
+    templates: list[tuple[Call, Sequence[Delivery]]] = []
+    for call, pieces in asked:
+        if place_of(call) in changed:
+            made, its = edited_call(call, pieces, changed[place_of(call)])
+            templates.append((_given(made, PolicyFacts.word.entry("stub") | PolicyFacts.source.entry("you")), its))
+        elif not any(_follows(call, edited) for edited in first):
+            taken = {"run": parent.id, "step": call.step, "call": call.number}
+            said = PolicyFacts.word.entry("recorded") | {PolicyFacts.taken_from.key: cast("Wire", taken)}
+            templates.append((_given(call, said), pieces))
+    return templates
+
+
+def _given(call: Call, said: dict[str, Wire]) -> Call:
+    """A call with who answered it, as the fork does not make it."""
+    if call.kind not in ACTING | {"llm"}:  # a draw is no doing
+        return call
+    return replace(call, meta={**call.meta, CallFacts.policy.key: said})
 
 
 def served_in_edited_step(source: RunSource, run: Run) -> frozenset[tuple[str, int]]:

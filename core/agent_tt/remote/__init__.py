@@ -11,6 +11,7 @@ with contextlib.closing(open_server("http://127.0.0.1:8411")) as source:
 | module | does |
 |---|---|
 | `source` | the source: every question is put to the server, and asked again only when something has changed |
+| `goldens` | goldens of the server: which there are, and what comes of running one there |
 | `connection` | one question over HTTP, with the token; errors of the server as they were raised there |
 | `asked` | the questions that there are, which the server answers |
 | `records` | what the model's objects are as JSON, and back |

@@ -43,7 +43,7 @@ _ANSWERS: Final[Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]] = {
     "steps": (lambda source, run, start, stop: source.steps(run, start, stop), ("run", "start", "stop")),
     "calls": (lambda source, run, step: source.calls(run, step), ("run", "step")),
     "call_page": (lambda source, run, start, stop: source.call_page(run, start, stop), ("run", "start", "stop")),
-    "call_heads": (lambda source, run, start: source.call_heads(run, start), ("run", "start")),
+    "call_heads": (lambda source, run, start, stop: source.call_heads(run, start, stop), ("run", "start", "stop")),
     "deliveries": (lambda source, run, step, call: source.deliveries(run, step, call), ("run", "step", "call")),
     "output": (lambda source, run: source.output(run), ("run",)),
     "state": (lambda source, run, step: source.state(run, step), ("run", "step")),

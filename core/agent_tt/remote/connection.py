@@ -77,8 +77,23 @@ class Connection:
             StoreUnreadable: the server is not there, or does not answer.
             AgentTTError: what the server says.
         """
+        return self.send("POST", f"/api/source/{question}", about)
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, seconds: float = _SECONDS) -> bytes:
+        """The answer to a request, as JSON.
+
+        Args:
+            method: of HTTP.
+            path: of the interface of the server.
+            body: what is sent, as JSON.
+            seconds: how long the answer is waited for.
+
+        Raises:
+            StoreUnreadable: the server is not there, or does not answer.
+            AgentTTError: what the server says.
+        """
         try:
-            answer = self._client.post(f"{self.url}/api/source/{question}", json=about)
+            answer = self._client.request(method, f"{self.url}{path}", json=body, timeout=seconds)
         except self._failed as error:
             why = str(error) or type(error).__name__
             raise StoreUnreadable(f"{self.url} does not answer: {why}", hint="Is `agent-tt serve` running?") from error

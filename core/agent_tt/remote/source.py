@@ -16,6 +16,7 @@ from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Replay,
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.questions import CallQuestion
 from agent_tt.remote.connection import Connection
+from agent_tt.remote.goldens import list_goldens, run_golden
 from agent_tt.remote.records import read, read_all
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
+    from agent_tt.remote.goldens import GoldenRun, RemoteGolden
 
 __all__ = ["TOKEN_VARIABLE", "RemoteRuns", "open_server"]
 
@@ -150,9 +152,9 @@ class RemoteRuns(RunSource):
         """List the calls of steps start..stop-1."""
         return self._ask("call_page", _all(Call), run=run_id, start=start, stop=stop)
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """List the calls of all steps from `start` on, without what they were asked and gave."""
-        return self._ask("call_heads", _all(Call), run=run_id, start=start)
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        """List the calls of steps start..stop-1 (None: to the end), without what they were asked and gave."""
+        return self._ask("call_heads", _all(Call), run=run_id, start=start, stop=stop)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """List what reached the agent of a call that answers in pieces."""
@@ -249,6 +251,26 @@ class RemoteRuns(RunSource):
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check all that is stored of a run, or of every run."""
         return read_all(Problem, self._fresh("verify", {"run": run_id}))
+
+    # ---------------------------------------------------------------- goldens
+
+    def goldens(self) -> list[RemoteGolden]:
+        """List the goldens of the folder that the server was started with."""
+        return list_goldens(self._connection)
+
+    def run_golden(self, name: str, *, seconds: float | None = None) -> GoldenRun:
+        """Run a golden on the server, offline, and give its verdict; the server has to be started with --allow-forks.
+
+        Args:
+            name: of the golden.
+            seconds: how long its agent may run, where that is less than the server allows.
+
+        Raises:
+            NotFound: there is none of this name.
+            UsageError: the server starts no agents, or no more.
+            StoreUnreadable: it does not answer.
+        """
+        return run_golden(self._connection, name, seconds)
 
     # ---------------------------------------------------------------- asking
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from agent_tt._dataclass import dataclass
 from agent_tt.protocols import ForwardingWriter
 from agent_tt.replaying.null_store import NumberingStore
 

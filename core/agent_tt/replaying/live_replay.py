@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import ToolDenied
 from agent_tt.intercepting.policy import effect_of, is_about_network
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentFailed
 from agent_tt.model import NO_USAGE, Call, Usage
 from agent_tt.replaying.divergence import Divergence, Finding

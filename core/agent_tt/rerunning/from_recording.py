@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.forking.under_terms import under_terms
@@ -90,7 +91,11 @@ class FromRecording:
             stack.enter_context(amended(store, run, engine, self._filled.note))
             if RunFacts.command.is_in(run.metadata):  # the recording of a whole process is around everything
                 new = NewRun(run.name, run.code, run.model)
-                stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
+                if is_attached := self._is_attached():
+                    import_module("agent_tt.holding.offered")
+                stack.enter_context(
+                    Recording(new, None, store=None, durability="full", steps="model calls", attach=is_attached)
+                )
             stack.enter_context(patched_again(run.facts.patched, root))
             rules = Rules(passes=engine.passes, forbids=engine.forbids)
             stack.enter_context(guarded(partial(answered_again, engine), root=root, rules=rules))
@@ -99,6 +104,11 @@ class FromRecording:
             finally:
                 if not engine.is_halted:
                     end_program()  # recorded too, as when the run began
+
+    def _is_attached(self) -> bool:
+        """Whether the recording of a whole process was to be held, or that of the run that this is a fork of."""
+        run = self._run
+        return run.facts.attached or (run.parent is not None and self._filled.store.run(run.parent).facts.attached)
 
     def broke_off(self, status: RunStatus, error: ErrorInfo | None) -> None:
         """Write down how it ended. A run that was resumed is as it was, and can be resumed once more."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import told
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.editing.edits import apply_edits
@@ -39,10 +40,22 @@ if TYPE_CHECKING:
     from agent_tt.rerunning.warm.pool import WarmAgents
     from agent_tt.resuming.plan import ResumePlan
 
-__all__ = ["start_fork", "start_resume"]
+__all__ = ["check_startable", "start_fork", "start_resume"]
 
 MADE_UP_TAG: Final = "mock"
 """Tag of a run whose models were not asked."""
+
+
+def check_startable(plan: ForkPlan) -> None:
+    """Check what can be refused of a fork before anything is written or started.
+
+    Raises:
+        Untrusted: the store came from elsewhere.
+        UsageError: it may run tools that nothing records, and nobody has allowed them.
+    """
+    if plan.copied_from is None:
+        check_made_here(plan.store, plan.run)
+    plan.check_held()
 
 
 def start_fork(plan: ForkPlan, *, asked: Asked | None = None, warm: WarmAgents | None = None) -> RunHandle:
@@ -60,9 +73,7 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None, warm: WarmAgents |
         UsageError: there is no folder for temporary files.
         StoreUnreadable: the run could not be written.
     """
-    if plan.copied_from is None:
-        check_made_here(plan.store, plan.run)
-    plan.check_held()
+    check_startable(plan)
     if plan.copied_from is not None:
         plan = _in_its_store(plan, plan.copied_from)
     if plan.accepts_changes:
@@ -224,6 +235,7 @@ def _new_run(plan: ForkPlan) -> NewRun:
         RunFacts.fork_expect,
         RunFacts.edits_without_effect,
         RunFacts.asked_unrecorded,
+        RunFacts.asked_again,
     )
     for fact in own:  # the parent's
         facts.pop(fact.key, None)

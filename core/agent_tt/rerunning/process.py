@@ -10,10 +10,10 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import located
 from agent_tt.config import EFFECTS_VARIABLE
 from agent_tt.errors import InvalidEntryPoint
@@ -24,17 +24,19 @@ from agent_tt.supervising.keeper import Keeper
 from agent_tt.supervising.marks import marked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.model import Run
     from agent_tt.rerunning.rerun import Rerun
     from agent_tt.rerunning.warm.pool import WarmAgents
     from agent_tt.supervising.forked import ForkedProcess
     from agent_tt.supervising.keeper import KeptAgent
 
-__all__ = ["AgentProcess", "start_agent"]
+__all__ = ["FLAGS", "AgentProcess", "start_agent", "without_ours"]
 
 _MODULE: Final = "agent_tt._child"
 
-_FLAGS: Final = (
+FLAGS: Final = (
     "-P",  # the folder it runs in is not searched for modules: a `json.py` there must not break the start
     "-u",  # what the agent prints is seen at once, and is not lost when it is killed
     "-X",
@@ -83,7 +85,7 @@ def start_agent(
         InvalidEntryPoint: it could not be started.
     """
     python, place = interpreter or _interpreter_of(run), folder or _folder_of(run)
-    command = [python, *_FLAGS, *(run.facts.python_options or ()), "-m", _MODULE]
+    command = [python, *FLAGS, *(run.facts.python_options or ()), "-m", _MODULE]
     environment = _environment_of(run, rerun)
     if warm is not None and output is not None and standard_input is None:
         from agent_tt.rerunning.warm.pool import Start
@@ -121,13 +123,18 @@ def _folder_of(run: Run) -> str:
     return next((path for path in (run.code.cwd, run.code.root) if path and Path(path).is_dir()), str(Path.cwd()))
 
 
+def without_ours(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what we were told ourselves: to be a rerun, to be recorded."""
+    return {name: value for name, value in environment.items() if name not in _NOT_FOR_THE_AGENT}
+
+
 def _environment_of(run: Run, rerun: Rerun) -> dict[str, str]:
     """The environment for running an agent again: ours, with the order of sets that it had, and what it is told.
 
     What we were told ourselves (to be a rerun, to be recorded) is not for that agent. What the agent of a run that is
     filled records later goes into the same store.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_AGENT}
+    environment = without_ours(os.environ)
     seed = run.facts.hash_seed
     if seed is not None:
         environment[RunFacts.hash_seed.key] = seed

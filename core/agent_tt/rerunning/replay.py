@@ -11,10 +11,11 @@ import threading
 import time
 import uuid
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import told
 from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
 from agent_tt.protocols import check_proven
@@ -24,6 +25,7 @@ from agent_tt.rerunning.kept_replays import KeptReplay, ReplayStopped
 from agent_tt.rerunning.process import start_agent
 from agent_tt.rerunning.rerun import Rerun
 from agent_tt.store.file.provenance import check_made_here
+from agent_tt.supervising.forked import await_end
 from agent_tt.temporary import temporary_file, temporary_folder
 
 if TYPE_CHECKING:
@@ -228,11 +230,12 @@ def _wait(
     ends = None if timeout is None else time.monotonic() + timeout
     while not is_unwanted():
         left = _POLL_SECONDS if ends is None else ends - time.monotonic()
-        try:
-            return process.wait(max(0.0, min(_POLL_SECONDS, left)))
-        except subprocess.TimeoutExpired:
-            if timeout is not None and left <= _POLL_SECONDS:
-                raise subprocess.TimeoutExpired(process.args, timeout) from None
+        await_end(process.pid, max(0.0, min(_POLL_SECONDS, left)))
+        code = process.poll()
+        if code is not None:
+            return code
+        if timeout is not None and left <= _POLL_SECONDS:
+            raise subprocess.TimeoutExpired(process.args, timeout)
     raise ReplayStopped("the replay was stopped")
 
 

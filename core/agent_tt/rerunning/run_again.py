@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import InvalidEntryPoint
-from agent_tt.forking.checks import envelopes
+from agent_tt.errors import InvalidEntryPoint, NotRebuildable
+from agent_tt.forking.checks import check_values, envelopes
 from agent_tt.forking.entry.entry_point import parse_entry_point
 from agent_tt.forking.entry.entry_run import run_entry
 from agent_tt.forking.entry.rebuild import stand_in_for_main
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.entry.entry_point import EntryPoint
     from agent_tt.forking.entry.entry_run import Entry
     from agent_tt.launching.tools.outside_tools import Held
+    from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.tape.tape import Tape
 
@@ -52,7 +53,7 @@ def run_again(
     if root is not None and root not in sys.path:
         sys.path.insert(0, root)
     prepare_again(run.metadata, root, tell)
-    command, is_handed = command_of(run.metadata), is_handed_state(run)
+    command, is_handed = command_of(run.metadata), is_handed_state(run) and not _makes_its_own(run, state)
     if command is not None and not is_handed:
         start_program(command, Path(script) if isinstance(script, str) else None, arguments or command.arguments)
         return
@@ -69,6 +70,20 @@ def run_again(
         hand_state(source, run, module, state)
     else:
         run_entry(_without_state(parse_entry_point(text or ""), module), None)
+
+
+def _makes_its_own(run: Run, state: Wire) -> bool:
+    """Whether the agent makes its first state again, as it did then: the recorded one cannot be rebuilt.
+
+    No fork was ever handed such a state, so none has to begin again from an edited one that only we have.
+    """
+    if run.code.restore is None:
+        return False
+    try:
+        check_values(state)
+    except NotRebuildable:
+        return True
+    return False
 
 
 def _was_script(tape: Tape) -> bool:

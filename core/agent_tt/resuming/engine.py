@@ -12,9 +12,10 @@ for a plain function that an event loop's own thread calls, because nothing else
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answers.answer import Answer

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.facts import CallFacts, ResumedFacts, RunFacts
 from agent_tt.replaying.tape.full_history import read_calls, steps_of_course
 from agent_tt.replaying.tape.repeats import (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.model.facts import DecidedFacts, ResumedFacts, place_said

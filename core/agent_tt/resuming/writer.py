@@ -23,6 +23,7 @@ from agent_tt.resuming.continued import ContinuedWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -72,6 +73,11 @@ class ResumedStore:
         self._broke_off = broke_off
         self._lock = threading.Lock()
         self._noted = Counter((note.step, note.body) for note in store.notes(past.run.id))
+
+    @property
+    def path(self) -> Path:
+        """Where the run lies."""
+        return self._store.path
 
     def as_store(self) -> Store:
         """This object, for who asks for a store: no other method is used in recording."""
@@ -172,6 +178,8 @@ class _ResumedWriter(ForwardingWriter):
                 return place[1]
             if place not in self._open:
                 facts.pop(CallFacts.policy.key, None)  # its answer is recorded: no rule decides about it
+                if is_copy and entry.call.facts.policy:  # it says who answered it in this run
+                    CallFacts.policy.put(facts, entry.call.facts.policy)
             if not is_copy:
                 (CallFacts.again if place in self._open else CallFacts.copy_of).put(facts, place)
             if CallFacts.idempotency_key.of(facts) is not None:  # it is sent with the key that it was sent with before

@@ -10,12 +10,14 @@ import logging
 import os
 import sys
 import threading
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.modules.import_watch import ImportWatch
+from agent_tt.recording.modules.loaded_modules import looking_anew
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
@@ -114,10 +116,13 @@ class Seams:
 
     def _patches_of(self, name: str) -> Adapter:
         """What knows how to patch a module."""
-        if name not in LIBRARIES:
-            return ADAPTERS.load(self._adapters[name])
-        seam: Adapter = import_module(LIBRARIES[name]).patches
-        return seam
+        place = LIBRARIES.get(name) or self._adapters[name].value.partition(":")[0]
+        # What is imported for the first time may import more, which is to be looked through as well.
+        with nullcontext() if place in sys.modules else looking_anew():
+            if name not in LIBRARIES:
+                return ADAPTERS.load(self._adapters[name])
+            seam: Adapter = import_module(place).patches
+            return seam
 
 
 def _is_loading(module: ModuleType) -> bool:

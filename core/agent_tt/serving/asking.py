@@ -10,6 +10,7 @@ from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.redacted import RedactedRuns
+from agent_tt.model.shown import step_ranges
 from agent_tt.providers.loose import items, mapping
 from agent_tt.querying.places import leads_to, path_in
 from agent_tt.querying.search.fields import FIELDS
@@ -232,7 +233,11 @@ def _compare(asked: Asked) -> Shape:
         head["because"] = found.because
         head["reasons"] = [_reason(found, reason) for reason in found.reasons[:_MOST_REASONS]]
         head["rejoined_at"] = None if found.rejoined_at is None else reference(a.id, found.rejoined_at)
-        head |= {"only_a": _ranges(found.only_a), "only_b": _ranges(found.only_b), "difference": told["difference"]}
+        head |= {
+            "only_a": ", ".join(step_ranges(found.only_a, " to ")),
+            "only_b": ", ".join(step_ranges(found.only_b, " to ")),
+            "difference": told["difference"],
+        }
         if found.unread:
             head["unread"] = [*found.unread]
     changes: list[Wire] = [change_record(change.to_json(), 600) for change in found.final_changes]
@@ -270,17 +275,6 @@ def parted_at(found: Comparison) -> str | None:
             if row.a is None and row.b == found.diverged_at:
                 return reference(found.b.id, row.b)
     return reference(found.a.id, found.diverged_at)
-
-
-def _ranges(numbers: list[int]) -> str:
-    """`3 to 9, 12`: the steps, in as few words as there are stretches."""
-    stretches: list[list[int]] = []
-    for number in numbers:
-        if stretches and stretches[-1][1] == number - 1:
-            stretches[-1][1] = number
-        else:
-            stretches.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in stretches)
 
 
 _AT: Final = "RUN@STEP: the state after that step; RUN is after its last."

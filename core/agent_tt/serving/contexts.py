@@ -1,17 +1,20 @@
-"""The tool that shows what a model was sent, and where each part came from."""
+"""The tools that show what a model was sent, where each part came from, and which steps fed which."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.context.shown import JOINED
 from agent_tt.errors import StepNotFound
+from agent_tt.model.shown import step_ranges
+from agent_tt.providers.loose import items, mapping
 from agent_tt.serving.pages import Item, page, record
-from agent_tt.serving.references import below, call_at, part_of_call, reference
+from agent_tt.serving.references import below, call_at, part_of_call, reference, state_at
 from agent_tt.serving.tool import BUDGET, CURSOR, Parameter, Tool
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt.context.shown import CallContext, Needed
+    from agent_tt.context.shown import CallContext, JoinKind, Needed
     from agent_tt.context.shown import Item as Sent
     from agent_tt.model import Run
     from agent_tt.serving.pages import Where
@@ -24,6 +27,7 @@ _MOST: Final = 600
 _MOST_ORIGINS: Final = 4
 _MOST_GONE: Final = 8
 _MOST_WORDS: Final = 160
+_KNOWN: Final = ("recorded", "inferred", "perhaps")
 
 
 def _context(asked: Asked) -> Shape:
@@ -32,7 +36,7 @@ def _context(asked: Asked) -> Shape:
     run, call = call_at(asked.source, asked.text("at"), kind="llm")
     at = reference(run.id, call.step, call.number)
     found = read_contexts(asked.source, run.id, cancelled=asked.cancelled)
-    context = found.by_place.get((call.step, call.number))
+    context = found.at((call.step, call.number))
     if context is None or not context.items:
         why = "it asks a model through another call" if context is None else context.why_empty
         through = [reference(run.id, *each.place) for each in found.calls if each.step == call.step]
@@ -58,6 +62,41 @@ def _context(asked: Asked) -> Shape:
 
     head = _head(run, context)
     return page(head, "messages", context.items, item, cursor=asked.cursor, budget=asked.budget)
+
+
+def _links(asked: Asked) -> Shape:
+    from agent_tt.shapes.answers import links_answer
+
+    run, number = state_at(asked.source, asked.text("at"))
+    answer = links_answer(asked.source, run, number, asked.cancelled)
+    head: Shape = {"at": reference(run.id, number)}
+    joins: list[Wire] = []
+    for key, said in (("from", "fed_by"), ("to", "fed")):
+        side = mapping(answer[key])
+        for kind in _KNOWN:
+            if side[kind]:
+                head[said if kind == "recorded" else f"{said}_{kind}"] = ", ".join(
+                    step_ranges((int(str(each)) for each in items(side[kind])), "..")
+                )
+        joins += items(side["joins"])
+    if not joins:
+        head["note"] = "nothing that was recorded says what fed it, or what it fed"
+
+    def join(each: Wire, _most: int) -> Item:
+        told = mapping(each)
+        shape: Shape = {
+            "at": _place(run, told["step"], told["call"]),
+            "fed": _place(run, told["fed"], told["fed_call"]),
+            "why": JOINED[cast("JoinKind", told["kind"])],
+            "known": "recorded" if told["recorded"] else "inferred from equal texts",
+        }
+        return Item(shape if told["one_of"] == 1 else {**shape, "one_of": told["one_of"]}, [])
+
+    return page(head, "links", joins, join, cursor=asked.cursor, budget=asked.budget)
+
+
+def _place(run: Run, step: Wire, call: Wire) -> str:
+    return reference(run.id, int(str(step)), None if call is None else int(str(call)))
 
 
 def _head(run: Run, context: CallContext) -> Shape:
@@ -120,6 +159,18 @@ CONTEXTS: Final = (
             BUDGET,
         ),
         _context,
+    ),
+    Tool(
+        "links",
+        "Which steps fed a step, and which it fed: `fed_by` and `fed` where the recording says so, with `_inferred`"
+        " where a request or an argument has text that only that step brought, with `_perhaps` where several steps"
+        " brought the same. `links` lists each with the calls and how that is known.",
+        (
+            Parameter("at", "text", "RUN@STEP; 0 is the input."),
+            CURSOR,
+            BUDGET,
+        ),
+        _links,
     ),
 )
 """The tools of this module."""

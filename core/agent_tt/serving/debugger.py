@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, Interrupted, UsageError
 from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
 from agent_tt.serving.asking import ASKING

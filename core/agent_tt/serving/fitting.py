@@ -6,9 +6,9 @@ user's own looks like. The list beside the answer is what counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import describe
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.serving.text import length, written

@@ -10,10 +10,12 @@ from agent_tt.errors import UsageError
 from agent_tt.model import ACTING, RunStatus
 from agent_tt.model.as_json import time_text
 from agent_tt.providers.loose import items, mapping
+from agent_tt.querying.ranges import find_range
+from agent_tt.serving.looking import change_record
 from agent_tt.serving.pages import Item, page, record
 from agent_tt.serving.references import reference
 from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
-from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer
+from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer, steps_answer
 from agent_tt.shapes.records import edit_shape
 
 if TYPE_CHECKING:
@@ -196,6 +198,34 @@ def _effects(asked: Asked) -> Shape:
     )
 
 
+def _range(asked: Asked) -> Shape:
+    source, named = asked.source, asked.text("at")
+    found = find_range(source, named, None)
+    if found is None:
+        raise UsageError(f"{named[:200]!r} names no range", hint="For example RUN@3..7; either end may be left out.")
+    run, first, last = found
+    answer = steps_answer(source, run, first, last)
+    base = answer["base"]
+    names = ("steps", "errors", "tokens_in", "tokens_out", "uncounted", "cost_usd", "unpriced_calls", "took_ms")
+    head: Shape = {
+        "from": reference(run.id, first),
+        "to": reference(run.id, last),
+        "since": None if base is None else reference(run.id, int(str(base))),
+        **{name: answer[name] for name in (*names, "summary", "reads", "models")},
+    }
+    rows: list[tuple[str, Wire]] = [("effect", row) for row in [*items(answer["effects"]), *items(answer["held_back"])]]
+    rows += [("change", each) for each in items(answer["changes"])]
+
+    def row(each: tuple[str, Wire], most: int) -> Item:
+        kind, told = each
+        if kind == "change":
+            return Item({"what": kind, **change_record(mapping(told), most // 2)}, [])
+        made = effect_record(run.id, told, most)
+        return Item({"what": kind, **mapping(made.shape)}, made.left_out)
+
+    return page(head, "did", rows, row, cursor=asked.cursor, budget=asked.budget)
+
+
 def effect_record(run: str, row: Wire, most: int) -> Item:
     """One row of the ledger of a run: a call that did something to the world, or was kept from it."""
     told = mapping(row)
@@ -239,6 +269,17 @@ OVERVIEWS: Final = (
         "What a run did to the world: each call that wrote, or that a fork's policy held back, and who decided that.",
         (RUN, CURSOR, BUDGET),
         _effects,
+    ),
+    Tool(
+        "range",
+        "Some steps in a row alone: what they took and cost, and what they `did`: each call that wrote or was held"
+        " back, then each change of the state from before the first to after the last.",
+        (
+            Parameter("at", "text", "RUN@FIRST..LAST; either end may be left out: RUN@3..7, RUN@..@error."),
+            CURSOR,
+            BUDGET,
+        ),
+        _range,
     ),
 )
 """The tools of this module."""

@@ -7,9 +7,9 @@ call that gets it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.serving.fitting import LEAST, fit
 from agent_tt.serving.text import length

@@ -16,8 +16,6 @@ from agent_tt.forking.editing.forms import EDIT_FORMS, read_edit
 from agent_tt.providers.loose import items, mapping
 from agent_tt.redaction.texts import redact_text
 from agent_tt.redaction.values import redact
-from agent_tt.rerunning.launch import start_fork
-from agent_tt.rerunning.replay import run_replay
 from agent_tt.serving.asking import parted_at
 from agent_tt.serving.overviews import effect_record, outcome
 from agent_tt.serving.pages import Item, page, record
@@ -28,7 +26,6 @@ from agent_tt.serving.tool import BUDGET, CURSOR, RUN, Parameter, Tool
 from agent_tt.shapes.answers import fork_answer
 from agent_tt.shapes.plans import graph_shape, plan_shape
 from agent_tt.sources import open_source
-from agent_tt.store.file.provenance import check_made_here
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -131,12 +128,7 @@ class Runner(Starter):
         )
         if asked.flag("dry_run"):
             return _planned(plan, asked)
-        if plan.copied_from is None:
-            check_made_here(plan.store, plan.run)
-        with self.turn():
-            handle = start_fork(plan, asked=_refuse)
-            self.keep(handle)
-            return self._followed(asked, handle)
+        return self._followed(asked, self.fork(plan, asked=_refuse))
 
     def _followed(self, asked: Asked, handle: RunHandle) -> Shape:
         """Wait for the end of a fork; it is stopped where nobody waits for the answer any more."""
@@ -163,15 +155,13 @@ class Runner(Starter):
             plan = preflight(asked.source, run).to_json()
             head = {key: part for key, part in plan.items() if key != "answers"}
             return page(head, "answers", items(plan["answers"]), _as_it_is, cursor=asked.cursor, budget=asked.budget)
-        check_made_here(asked.source.path, run)
-        with self.turn():
-            report = run_replay(
-                asked.source,
-                run,
-                observe=asked.flag("observe"),
-                timeout=self.seconds(asked.number("seconds")),
-                cancelled=asked.cancelled,
-            )
+        report = self.replay(
+            asked.source,
+            run,
+            observe=asked.flag("observe"),
+            seconds=self.seconds(asked.number("seconds")),
+            cancelled=asked.cancelled,
+        )
         told = _without_secrets(report.to_json())
         kept = ("run", "name", "verdict", "faithful", "recorded", "served", "agent", "reservations", "state_compared")
         head = {key: told[key] for key in kept}

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.errors import Interrupted
 from agent_tt.shapes.effects import effects_shape, unrecorded_tools
 from agent_tt.shapes.records import (
     asked_shape,
-    held_runs,
     hit_shape,
     input_shape,
     labels_shape,
     notes_shape,
     run_shape,
+    run_shapes,
     step_shape,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.runs.without_effect import WithoutEffect
+    from agent_tt.comparing.values.state_diff import StateDiff
+    from agent_tt.context.causes import Causes
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.expecting import Hoped
+    from agent_tt.querying.ranges import StepRange
     from agent_tt.querying.search.hits import Hits
     from agent_tt.shapes.records import Shape
 
@@ -32,9 +36,12 @@ __all__ = [
     "effects_answer",
     "find_answer",
     "fork_answer",
+    "links_answer",
     "oddities_answer",
+    "range_answer",
     "run_answer",
     "step_answer",
+    "steps_answer",
     "where_answer",
 ]
 
@@ -51,7 +58,7 @@ def run_answer(source: RunSource, run: Run) -> Shape:
 
     hoped = hoped_of(source, run)
     return {
-        "run": run_shape(run) | {"held": run.id in held_runs(source, [run])},
+        "run": run_shapes(source, [run])[0],
         "steps": [step_shape(step, calls_of(source, run, step)) for step in source.steps(run.id)],
         "notes": notes_shape(source.notes(run.id)),
         "labels": labels_shape(source.labels(run.id)),
@@ -60,16 +67,20 @@ def run_answer(source: RunSource, run: Run) -> Shape:
     }
 
 
-def step_answer(source: RunSource, run: Run, number: int, *, pending: bool = False) -> Shape:
-    """A step with its calls, `state` and `unrecorded`; of 0, the input.
+def step_answer(
+    source: RunSource, run: Run, number: int, *, pending: bool = False, causes: Causes | None = None
+) -> Shape:
+    """Describe a step: its calls, `state`, `unrecorded` and `links`; step 0 is the input of the run.
 
     Args:
         source: where the run is.
         run: the run.
         number: the step.
         pending: whether the state has what was written after the step and no checkpoint has taken in.
+        causes: what fed each step of the run; None where that was not looked for.
     """
     from agent_tt.comparing.steps.asked_tools import read_asked_tools
+    from agent_tt.shapes.contexts import causes_shape
 
     step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
     shape = input_shape(run.started_us) if step is None else step_shape(step, calls_of(source, run, step))
@@ -78,6 +89,59 @@ def step_answer(source: RunSource, run: Run, number: int, *, pending: bool = Fal
         **shape,
         "state": source.pending_state(run.id, number) if pending else source.state(run.id, number),
         "unrecorded": [asked_shape(each) for each in asked],
+        "links": None if causes is None else causes_shape(causes, number),
+    }
+
+
+def links_answer(source: RunSource, run: Run, number: int, cancelled: Callable[[], bool] = lambda: False) -> Shape:
+    """`{run, step, from, to}`: which steps fed a step, and which it fed, as `links` of a step has it.
+
+    Args:
+        source: where the run is.
+        run: the run.
+        number: the step.
+        cancelled: whether nobody waits any more.
+
+    Raises:
+        Interrupted: nobody waits any more: of a part of a run nothing is said.
+    """
+    from agent_tt.context.causes import Causes
+    from agent_tt.context.reading import read_contexts
+    from agent_tt.shapes.contexts import causes_shape
+
+    contexts = read_contexts(source, run.id, cancelled=cancelled)
+    if cancelled():
+        raise Interrupted("the run was not read to its end: it took too long")
+    return {"run": run.id, "step": number, **causes_shape(Causes(contexts), number)}
+
+
+def steps_answer(source: RunSource, run: Run, first: int, last: int) -> Shape:
+    """Describe the steps first..last alone, as `range_answer` does."""
+    from agent_tt.querying.ranges import range_changes, read_range
+
+    found = read_range(source, run, first, last)
+    return range_answer(run, found, range_changes(source, run, found))
+
+
+def range_answer(run: Run, found: StepRange, changes: StateDiff | None) -> Shape:
+    """`{run, first, last, base, steps, errors, tokens_in, …, effects, held_back, reads, models, summary, changes}`."""
+    effects = effects_shape(found.effects)
+    del effects["unrecorded"]  # what a conversation shows of them is of no one step
+    return {
+        "run": run.id,
+        "first": found.first,
+        "last": found.last,
+        "base": found.base,
+        "steps": found.steps,
+        "errors": found.errors,
+        "tokens_in": found.usage.tokens_in,
+        "tokens_out": found.usage.tokens_out,
+        "uncounted": found.uncounted,
+        "cost_usd": found.usage.cost_usd,
+        "unpriced_calls": found.usage.unpriced,
+        "took_ms": None if found.took_us is None else found.took_us / 1_000,
+        **effects,
+        "changes": None if changes is None else [change.to_json() for change in changes],
     }
 
 

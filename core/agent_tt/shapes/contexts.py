@@ -8,11 +8,39 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.context.shown import CallContext, Cut, Item, Needed, Origin, RunContexts, Tile
+    from agent_tt.context.causes import Causes, Fed
+    from agent_tt.context.shown import CallContext, Cut, Item, Join, Needed, Origin, RunContexts, Tile
     from agent_tt.model import Run
     from agent_tt.shapes.records import Shape
 
-__all__ = ["context_answer", "contexts_answer", "origin_shape"]
+__all__ = ["causes_shape", "context_answer", "contexts_answer", "origin_shape"]
+
+
+def causes_shape(causes: Causes, step: int) -> Shape:
+    """`{from, to}`, each with the steps `recorded`, `inferred`, `perhaps`, and its `joins`, call by call."""
+    found = causes.of(step)
+    sources, fed = causes.joins(step)
+    return {"from": _fed_shape(found.sources, sources), "to": _fed_shape(found.fed, fed)}
+
+
+def _fed_shape(fed: Fed, joins: Sequence[Join]) -> Shape:
+    return {
+        "recorded": [*fed.recorded],
+        "inferred": [*fed.inferred],
+        "perhaps": [*fed.perhaps],
+        "joins": [
+            {
+                "step": join.source[0],
+                "call": join.source[1] or None,
+                "fed": join.fed[0],
+                "fed_call": join.fed[1] or None,
+                "kind": join.kind,
+                "recorded": join.is_recorded,
+                "one_of": join.one_of,
+            }
+            for join in joins
+        ],
+    }
 
 
 def contexts_answer(run: Run, contexts: RunContexts) -> Shape:

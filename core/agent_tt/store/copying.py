@@ -8,10 +8,11 @@ is there. Each copy is compared with its original, and checked as `verify` does.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import Address, identity_of
 from agent_tt.errors import IsRunning, UsageError
 from agent_tt.model import Problem

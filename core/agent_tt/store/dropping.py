@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.log.log import StateLog
     from agent_tt.history.rows import Row
-    from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["drop_states"]
 
@@ -59,8 +57,8 @@ def drop_states(
     """
     gone: list[int] = []
 
-    def write(tx: Transaction, before: StateLog) -> None:
-        gone.extend(_Dropping(tx, before, row_number(tx, run_id)).drop(sorted(set(steps)), at))
+    def write(states: StatesAnew) -> None:
+        gone.extend(_Dropping(states, row_number(states.tx, run_id)).drop(sorted(set(steps)), at))
 
     is_clean = in_one_transaction(path, write, is_tried=is_tried, besides=besides)
     return gone, is_clean
@@ -69,11 +67,11 @@ def drop_states(
 class _Dropping:
     """Drops states of one run in one transaction."""
 
-    def __init__(self, tx: Transaction, before: StateLog, run: int) -> None:
-        self._tx = tx
+    def __init__(self, states: StatesAnew, run: int) -> None:
+        self._tx = states.tx
         self._run = run
-        self._before = before
-        self._states = StatesAnew(tx, before)
+        self._before = states.before
+        self._states = states
 
     def drop(self, steps: Sequence[int], at: int) -> list[int]:
         tx = self._tx
@@ -101,7 +99,7 @@ class _Dropping:
         said: Wire = [*(before if isinstance(before, list) else ()), DroppedFacts.once(at, dropped)]
         facts = {**facts, RunMeta.metadata.key: {**metadata, RunFacts.dropped.key: said}}
         RUNS.update(tx, (self._run,), {"meta": columns.mapping_to_text(facts)})
-        sweep_rows(tx, is_alone=True)
+        sweep_rows(tx, is_alone=self._states.is_alone)
         return dropped
 
     def _place(self, step: int) -> tuple[int, int] | None:

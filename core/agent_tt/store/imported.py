@@ -6,9 +6,9 @@ they are compared with what is there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.wire import Encoded
 from agent_tt.model import NewRun, Usage
 from agent_tt.model.facts.stored import RunMeta

@@ -44,9 +44,9 @@ _KILLED: Final = 1 << (signal.SIGKILL - 1)
 
 
 class _Moment(threading.local):
-    """The time that this thread writes down, in microseconds since the epoch, and for whom; None for what is so."""
+    """What tells this thread the time, in microseconds since the epoch, and for whom it writes; None for what is so."""
 
-    at_us: int | None = None
+    clock: Callable[[], int] | None = None
     owner: Owner | None = None
 
 
@@ -55,18 +55,23 @@ _MOMENT: Final = _Moment()
 
 def now_us() -> int:
     """The wall clock in microseconds since the epoch, UTC; inside `as_if` the time that it was given."""
-    return time.time_ns() // 1000 if _MOMENT.at_us is None else _MOMENT.at_us
+    return time.time_ns() // 1000 if _MOMENT.clock is None else _MOMENT.clock()
 
 
 @contextmanager
-def as_if(at_us: int, owner: Owner | None) -> Iterator[None]:
-    """Let this thread write down that what it writes meanwhile was done then, and by that process."""
-    before = _MOMENT.at_us, _MOMENT.owner
-    _MOMENT.at_us, _MOMENT.owner = at_us, owner
+def as_if(at_us: int | Callable[[], int], owner: Owner | None) -> Iterator[None]:
+    """Let this thread write down that what it writes meanwhile was done then, and by that process.
+
+    Args:
+        at_us: when, in microseconds since the epoch, UTC; or what tells that each time anew.
+        owner: who; None: this process.
+    """
+    before = _MOMENT.clock, _MOMENT.owner
+    _MOMENT.clock, _MOMENT.owner = at_us if callable(at_us) else lambda: at_us, owner
     try:
         yield
     finally:
-        _MOMENT.at_us, _MOMENT.owner = before
+        _MOMENT.clock, _MOMENT.owner = before
 
 
 _monotonic_ns: Final = time.monotonic_ns
@@ -81,7 +86,7 @@ class Clock:
 
     def now_us(self) -> int:
         """Microseconds since the epoch, UTC, had nobody set the wall clock since; inside `as_if` as `now_us`."""
-        return self._ahead_us + _monotonic_ns() // 1000 if _MOMENT.at_us is None else _MOMENT.at_us
+        return self._ahead_us + _monotonic_ns() // 1000 if _MOMENT.clock is None else _MOMENT.clock()
 
 
 def current_owner() -> Owner:

@@ -6,8 +6,9 @@ again only where somebody else has written meanwhile: a process that the agent f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_tt.store.file.transaction import Transaction

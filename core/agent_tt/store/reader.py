@@ -10,6 +10,7 @@ from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
 from agent_tt.history.log.values import is_there, value_at
 from agent_tt.model import Problem
+from agent_tt.model.facts import RunFacts
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Hold, Label, Note, Output, Replay, Run, Step, Sweep
-    from agent_tt.model.facts import RunFacts
     from agent_tt.model.statistics import CallGroup, CallGroups, Chosen, RunGroup, RunGroups, Statistics
     from agent_tt.questions import CallQuestion
     from agent_tt.store.file.connection import Database
@@ -100,6 +100,11 @@ class StoreReader(RunSource):
         """List runs, newest first: with `archived` also those that are, with `limit` no more than so many."""
         return self._runs.all(archived=archived, limit=limit)
 
+    def threads(self) -> list[Run]:
+        """List the runs that a checkpointer of LangGraph's writes, newest first, archived ones too."""
+        named = self._runs.naming(RunFacts.langgraph_thread.key)
+        return [run for run in named if run.facts.langgraph_thread is not None]
+
     def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
         """List the runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
         return self._runs.forks(self.lineage.number(run_id), deep=deep)
@@ -155,9 +160,9 @@ class StoreReader(RunSource):
             return []
         return self._calls.of_step(run, step)
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """List the calls of all steps from `start` on, without arguments, results and errors."""
-        return self._calls.heads(self.lineage.number(run_id), start)
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        """List the calls of steps start..stop-1 (None: to the end), without arguments, results and errors."""
+        return self._calls.heads(self.lineage.number(run_id), start, stop)
 
     def with_values(self, run_id: str, head: Call) -> Call:
         """Read a call with arguments, error and result; in that `…` stands for each large part, which is not read."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Protocol
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged, Refused
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.payloads.payload import names_of, pack, pack_call_value, unpack_call_value
@@ -40,9 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.log.log import StateLog
     from agent_tt.history.rows import Row
-    from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.tables.asking import SqlValue
     from agent_tt.store.tables.table import Table
 
@@ -128,15 +127,15 @@ def redact_rows(
         report: told (runs done, in all).
 
     Raises:
-        IsRunning: a run of the store is being recorded.
+        IsRunning: a run is being recorded that is in the way.
         Refused: runs that are not among them share a value that would have to go.
         Damaged: something cannot be read, so that nobody can say what it holds.
     """
     done = Redaction()
 
-    def write(tx: Transaction, before: StateLog) -> None:
-        writing = _Writing(tx, before, anew, done)
-        writing.rewrite(family_of(tx, run_ids), report)
+    def write(states: StatesAnew) -> None:
+        writing = _Writing(states, anew, done)
+        writing.rewrite(family_of(states.tx, run_ids), report)
         if is_all:
             writing.foreign_marks()
 
@@ -148,16 +147,15 @@ class _Writing:
     """Writes runs anew in one transaction.
 
     Args:
-        tx: the transaction.
-        before: the histories as they were when it began.
+        states: writes the states.
         anew: what the store does not know.
         done: is told what changed.
     """
 
-    def __init__(self, tx: Transaction, before: StateLog, anew: Anew, done: Redaction) -> None:
-        self._tx = tx
-        self._before = before
-        self._states = StatesAnew(tx, before)
+    def __init__(self, states: StatesAnew, anew: Anew, done: Redaction) -> None:
+        self._tx = states.tx
+        self._before = states.before
+        self._states = states
         self._log = self._states.log
         self._anew = anew
         self._done = done
@@ -181,7 +179,7 @@ class _Writing:
             self._sweeps(run)
             self._run(run, changed, unsure)
         self._check_shared(numbers)
-        sweep_rows(tx, is_alone=True)
+        sweep_rows(tx, is_alone=self._states.is_alone)
         for run, run_id, name in tx.query("SELECT run, id, name FROM runs ORDER BY run"):
             if run in numbers:
                 self._done.runs[str(run_id)] = str(name)

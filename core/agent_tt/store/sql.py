@@ -3,14 +3,16 @@
 Three things keep a query from changing anything: the file is opened read-only, the connection is told to answer queries
 only, and an authorizer refuses each statement that would write, attach a file, load an extension, begin a transaction
 or set a pragma, before it runs.
+
+Of a store on a server the views are over a copy of the tables that a query needs (`agent_tt.store.postgres.queried`).
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.addresses import Address
 from agent_tt.codec.paths import parse_path, to_wire_path
@@ -18,7 +20,6 @@ from agent_tt.errors import (
     AgentTTError,
     Damaged,
     InvalidPath,
-    NotAStore,
     NotFound,
     PathNotFound,
     ReadOnlySource,
@@ -39,6 +40,7 @@ from agent_tt.store.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -77,10 +79,11 @@ _ACTIONS: Final[Mapping[int, str]] = {
 _USED_ONCE: Final = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
 """The first use of a table that a function gives looks like a write into the schema, which is refused later on."""
 
+_OPENS: Final = frozenset({"OpenRead", "ReopenIdx"})
+"""What of SQLite's machine opens a table or an index, by the page that it begins on."""
+
 _HINT: Final = "Queries read: SELECT, WITH, VALUES, EXPLAIN. `agent-tt sql` lists what there is to read."
 _NO_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "writefile", "edit"})
-_HEAD: Final = CALLS.selected.replace("args, result, error,", "NULL, NULL, NULL,")
-"""A call without what it carried."""
 _KEYS: Final = {
     "runs": "run = ?",
     "steps": "run = ? AND step = ?",
@@ -108,20 +111,46 @@ def query_store(path: Path) -> Iterator[Queries]:
         NotAStore: It is not a store of ours.
         StoreUnreadable: It cannot be read.
     """
-    if isinstance(path, Address):
-        raise NotAStore(
-            f"{path} is on a server, and has no views for `agent-tt sql`",
-            hint="Copy runs into a file (`agent-tt copy`), or export them (`agent-tt export --as db`).",
-        )
-    store = open_store(path, read_only=True)
-    try:
-        connection = connect(path, mode="ro")
-        try:
-            yield Queries(path, store, connection)
-        finally:
-            connection.close()
-    finally:
-        store.close()
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(open_store(path, read_only=True)))
+        behind: Behind
+        if isinstance(path, Address):
+            from agent_tt.store.postgres.queried import queried_rows
+
+            behind = stack.enter_context(queried_rows(path))
+        else:
+            behind = _OfFile(path, store)
+        connection = stack.enter_context(closing(connect(behind.path, mode="ro")))
+        yield Queries(path, store, connection, behind)
+
+
+class Behind(Protocol):
+    """Where the rows behind the views are."""
+
+    @property
+    def path(self) -> Path:
+        """The file of SQLite's that queries are about."""
+
+    def bring(self, roots: Callable[[], AbstractSet[int]]) -> None:
+        """Have the rows of some tables in the file; `roots` finds the pages that these begin on, where it is asked."""
+
+    def row(self, table: str, selected: str, where: str, key: Sequence[SqlValue]) -> Row | None:
+        """Some columns of the row that a condition picks by its key; None where there is none."""
+
+
+class _OfFile:
+    """The rows of a store that is a file: they are there."""
+
+    def __init__(self, path: Path, store: SqliteStore) -> None:
+        self.path = path
+        self._store = store
+
+    def bring(self, roots: Callable[[], AbstractSet[int]]) -> None:
+        """They are there."""
+
+    def row(self, table: str, selected: str, where: str, key: Sequence[SqlValue]) -> Row | None:
+        """Ask the store, which reads on a connection of its own."""
+        return next(iter(self._store.database.query(f"SELECT {selected} FROM {table} WHERE {where}", key)), None)  # noqa: S608  # words of ours
 
 
 class Queries:
@@ -131,12 +160,13 @@ class Queries:
         damaged: What was left out of the answers so far because it is not what was recorded: rows and values, named.
     """
 
-    def __init__(self, path: Path, store: SqliteStore, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, store: SqliteStore, connection: sqlite3.Connection, behind: Behind) -> None:
         import sqlite_utils
 
         self.damaged: set[str] = set()
         self._path = path
         self._store = store
+        self._behind = behind
         self._refused = ""
         self._failure: BaseException | None = None
         self._proven_runs: dict[SqlValue, bool] = {}
@@ -160,7 +190,18 @@ class Queries:
             KeyboardInterrupt: It was interrupted.
         """
         with self._told():
+            self._behind.bring(lambda: self._roots(sql, parameters or {}))
             yield from self._database.query(sql, dict(parameters or {}))
+
+    def _roots(self, sql: str, parameters: Mapping[str, SqlValue]) -> set[int]:
+        """Find the root pages of the tables that a query reads; none if SQLite refuses it: running it then says why."""
+        found: set[int] = set()
+        with suppress(sqlite3.Error, ValueError, OverflowError):
+            for _, code, _, root, *_ in self._connection.execute(f"EXPLAIN {sql}", dict(parameters)):
+                if code in _OPENS:
+                    found.add(root)
+        self._refused = ""
+        return found
 
     # ---------------------------------------------------------------- making it
 
@@ -254,8 +295,7 @@ class Queries:
     # that is damaged cannot be given to a function at all.
 
     def _row(self, table: str, selected: str, key: Sequence[SqlValue]) -> Row | None:
-        statement = f"SELECT {selected} FROM {table} WHERE {_KEYS[table]}"  # noqa: S608  # words of ours
-        return next(iter(self._store.database.query(statement, key)), None)
+        return self._behind.row(table, selected, _KEYS[table], key)
 
     def _is_proven(self, *given: SqlValue) -> bool:
         """Whether the row of a table with this key is as it was recorded; of calls without what they carried."""
@@ -264,7 +304,7 @@ class Queries:
         is_run = proven is RUNS
         if is_run and (known := self._proven_runs.get(key[0])) is not None:
             return known
-        row = self._row(proven.name, _HEAD if proven is CALLS else proven.selected, key)
+        row = self._row(proven.name, proven.head, key)
         if row is None:  # the key is a constant of the query
             return False
         holds = _holds(proven, row)

@@ -157,7 +157,7 @@ def count_everything(path: Path, chosen: Chosen) -> Statistics:
         StoreNotFound, StoreUnreadable: there is none, or it cannot be read.
     """
     with _picked(path, chosen) as rows:
-        whole = _groups(rows, "NULL", _PICKED_AND_STEPS)
+        whole = _groups(rows, "NULL")
         gone = sum(count for _, _, count in _sampled(rows, chosen))
         ((forks, taken, failed),) = rows.execute(
             f"SELECT sum(p.forked), sum(s.taken), sum(s.failed) FROM {_PICKED_AND_STEPS}"  # noqa: S608  # made of our own constants
@@ -182,9 +182,8 @@ def count_everything(path: Path, chosen: Chosen) -> Statistics:
 
 def count_runs(path: Path, chosen: Chosen, by: RunGroups) -> list[RunGroup]:
     """What `RunSource.run_groups` gives of a store; raises what `count_everything` does."""
-    tags = " LEFT JOIN main.tags t ON t.run = p.run" if by == "tag" else ""
     with _picked(path, chosen) as rows:
-        groups = _groups(rows, _NAMES[by], f"{_PICKED_AND_STEPS}{tags}")
+        groups = _groups(rows, _NAMES[by], " LEFT JOIN main.tags t ON t.run = p.run" if by == "tag" else "")
         return in_order(_with_sampled(groups, by, list(_sampled(rows, chosen))), by)
 
 
@@ -241,8 +240,8 @@ def _picked(path: Path, chosen: Chosen, *, steps: bool = True) -> Iterator[sqlit
             )
             connection.execute(_PICKED, {"since": chosen.since_us, "agent": chosen.agent})
             alive = connection.execute(
-                "SELECT r.status, r.owner, r.beat_us, r.run FROM main.runs r JOIN temp.picked p ON p.run = r.run"
-                " WHERE r.status NOT IN ('succeeded', 'failed', 'interrupted', 'crashed', 'unknown')"
+                "SELECT r.status, r.owner, r.beat_us, r.run FROM temp.picked p CROSS JOIN main.runs r ON r.run = p.run"
+                " WHERE p.status NOT IN ('succeeded', 'failed', 'interrupted', 'crashed', 'unknown')"
             ).fetchall()
             connection.executemany(
                 "UPDATE temp.picked SET status = ? WHERE run = ?", [(shown_status(*row), run) for *row, run in alive]
@@ -255,11 +254,20 @@ def _picked(path: Path, chosen: Chosen, *, steps: bool = True) -> Iterator[sqlit
         raise our_error(path, error) from error
 
 
-def _groups(rows: sqlite3.Connection, name: str, source: str) -> list[RunGroup]:
-    """Groups of the picked runs, in any order."""
+def _groups(rows: sqlite3.Connection, name: str, beside: str = "") -> list[RunGroup]:
+    """Group the chosen runs; the groups come in any order.
+
+    Args:
+        rows: the picked runs, and what their steps sum to.
+        name: what groups them, in SQL.
+        beside: the table that it is from, joined to `p`, if it is of another one.
+    """
+    source = f"temp.picked p{beside}"
     took: defaultdict[Any, list[int]] = defaultdict(list)
-    for key, duration in rows.execute(f"SELECT {name}, p.took FROM {source} WHERE p.took IS NOT NULL ORDER BY p.took"):  # noqa: S608  # made of our own constants
+    for key, duration in rows.execute(f"SELECT {name}, p.took FROM {source} WHERE p.took IS NOT NULL"):  # noqa: S608  # made of our own constants
         took[key].append(duration)
+    for durations in took.values():
+        durations.sort()
     statuses: defaultdict[Any, Counter[RunStatus]] = defaultdict(Counter)
     for key, status, count in rows.execute(f"SELECT {name}, p.status, count(*) FROM {source} GROUP BY 1, 2"):  # noqa: S608  # made of our own constants
         statuses[key][columns.run_status(status)] += count
@@ -271,7 +279,7 @@ def _groups(rows: sqlite3.Connection, name: str, source: str) -> list[RunGroup]:
             Usage(*usage),
             spread_of(took[key]) if key in took else NO_SPREAD,
         )
-        for key, steps, *usage in rows.execute(f"SELECT {name}, {_GROUPED} FROM {source} GROUP BY 1")  # noqa: S608  # made of our own constants
+        for key, steps, *usage in rows.execute(f"SELECT {name}, {_GROUPED} FROM {_PICKED_AND_STEPS}{beside} GROUP BY 1")  # noqa: S608  # made of our own constants
     ]
 
 

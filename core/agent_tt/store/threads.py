@@ -6,9 +6,10 @@ imported run secrets are taken out before it gets here; from its states, as they
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.history.log.append import fork_track
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.model.facts.stored import RunMeta, StepMeta

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidExpression, NotFound, RunNotFound
 from agent_tt.querying.expecting import judge
 from agent_tt.querying.predicates import parse_predicate

@@ -12,9 +12,9 @@ What is asked, in this order; the first that tells them apart decides:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import pretty
 from agent_tt.comparing.steps.outcome import difference_of
 from agent_tt.comparing.values.made_anew import with_one_form

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.outcome import difference_of, final_state, read_outcome
 from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, RunNotFound
 from agent_tt.forking.plan import plan_fork

@@ -10,9 +10,24 @@ import threading
 import time
 from typing import Final
 
-__all__ = ["ForkedProcess"]
+__all__ = ["ForkedProcess", "await_end"]
 
 _POLL_SECONDS: Final = 0.02
+
+
+def await_end(pid: int, seconds: float | None) -> None:
+    """Wait until a process of ours has ended, or for that long; a moment on systems that do not tell of the end."""
+    try:
+        file = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # an older system
+        time.sleep(_POLL_SECONDS if seconds is None else min(_POLL_SECONDS, seconds))
+        return
+    try:
+        poll = select.poll()
+        poll.register(file, select.POLLIN)
+        poll.poll(None if seconds is None else seconds * 1000)
+    finally:
+        os.close(file)
 
 
 class ForkedProcess:
@@ -61,7 +76,7 @@ class ForkedProcess:
             left = None if ends is None else ends - time.monotonic()
             if left is not None and left <= 0 and timeout is not None:
                 raise subprocess.TimeoutExpired(self.args, timeout)
-            self._sleep(left)
+            await_end(self.pid, left)
         return code
 
     def kill(self) -> None:
@@ -69,17 +84,3 @@ class ForkedProcess:
         with self._lock:
             if self.returncode is None:
                 os.kill(self.pid, signal.SIGKILL)
-
-    def _sleep(self, seconds: float | None) -> None:
-        """Wait until it has ended, or for that long."""
-        try:
-            file = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):  # an older system
-            time.sleep(_POLL_SECONDS if seconds is None else min(_POLL_SECONDS, seconds))
-            return
-        try:
-            poll = select.poll()
-            poll.register(file, select.POLLIN)
-            poll.poll(None if seconds is None else seconds * 1000)
-        finally:
-            os.close(file)

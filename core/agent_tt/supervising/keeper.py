@@ -15,13 +15,13 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import STORE_VARIABLE, Address, told
 from agent_tt.errors import InvalidEntryPoint
-from agent_tt.supervising.processes import process_of
 
 __all__ = ["Charge", "Keeper", "KeptAgent", "SharedKeeper", "TerminalLost"]
 
@@ -77,6 +77,8 @@ class Keeper:
 
     def watch(self, pid: int) -> None:
         """Tell it the agent's process, which has just been started."""
+        from agent_tt.supervising.processes import process_of
+
         process = process_of(pid)
         if process is not None:
             self._line.tell({"pid": pid, "began": process.create_time()})
@@ -125,6 +127,8 @@ class SharedKeeper:
         Raises:
             ProcessLookupError: the process has ended.
         """
+        from agent_tt.supervising.processes import process_of
+
         process = process_of(pid)
         if process is None:
             raise ProcessLookupError(f"process {pid} has ended")

@@ -8,14 +8,15 @@ may hold commas, so each is given by itself.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.codec.text import parse_value, summary
 from agent_tt.errors import InvalidEdit, InvalidValue, UsageError
 from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal, split_assignment
 from agent_tt.forking.editing.call_edits import parse_call_edit
+from agent_tt.forking.editing.edits import WrittenEdit
 from agent_tt.forking.editing.request_edits import model_edit, parameter_edit, system_edit
 from agent_tt.forking.policy.policies import read_rule
 from agent_tt.model import Edit
@@ -29,6 +30,7 @@ __all__ = ["Axis", "AxisKind", "axes_of", "axis_of", "edit_of", "split_values"]
 
 AxisKind = Literal[
     "set",
+    "retype",
     "insert",
     "delete",
     "move",
@@ -46,6 +48,8 @@ AxisKind = Literal[
 
 KINDS: Final[tuple[AxisKind, ...]] = get_args(AxisKind)
 
+_OF_STATE: Final = frozenset({"set", "retype", "insert"})
+_OF_JSON: Final = _OF_STATE | {"result", "param"}
 _FREE_TEXT: Final = frozenset({"error", "answer", "system"})
 _NAMED_BY_KIND: Final = frozenset({"system", "model", "mute", "agent", "executor"})
 _REPEATED: Final = frozenset({"mute", "insert", "move"})
@@ -76,7 +80,7 @@ class Axis:
     @property
     def name(self) -> str:
         """What it is called: `temperature`, `result 6.price`, `model`."""
-        if self.kind == "set":
+        if self.kind in ("set", "retype"):
             return self.place or "the whole state"
         return f"{self.kind} {self.place}".rstrip()
 
@@ -88,7 +92,7 @@ class Axis:
     def label(self, index: int) -> str:
         """One of its values, in at most 40 columns."""
         value = self.values[index]
-        if isinstance(value, str) and self.kind not in ("set", "insert", "result", "param"):
+        if isinstance(value, str) and self.kind not in _OF_JSON:
             return value if len(value) <= _LABEL_COLUMNS else value[: _LABEL_COLUMNS - 1] + "…"
         return summary(value, _LABEL_COLUMNS)
 
@@ -117,7 +121,7 @@ def axis_of(kind: AxisKind, text: str) -> Axis:
         return _checked(Axis(kind, place, (_words(kind, value),)))
     label = f"--{kind} {place}".rstrip()
     pieces = split_values(value, label)
-    if kind in ("set", "insert", "result", "param"):
+    if kind in _OF_JSON:
         return _checked(Axis(kind, place, tuple(_json(label, piece, words=kind == "param") for piece in pieces)))
     return _checked(Axis(kind, place, tuple(piece.strip() for piece in pieces)))
 
@@ -132,7 +136,7 @@ def axes_of(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     """
     known: dict[tuple[str, str, int], Axis] = {}
     for axis in axes:
-        kind = "set" if axis.kind == "delete" else axis.kind
+        kind = "set" if axis.kind in ("delete", "retype") else axis.kind
         key = (kind, axis.place, 0)
         before = known.get(key)
         item = axis.kind == "delete" and axis.place.endswith("]")  # the next one has come to stand there
@@ -160,7 +164,7 @@ def _split(kind: AxisKind, text: str) -> tuple[str, str]:
     if "=" not in text:
         hint = f"for example --{kind} {_EXAMPLES.get(kind, 'temperature=0,0.5,1')}"
         raise InvalidEdit(f"{text!r} does not say what to vary, or with which values", hint=hint)
-    if kind in ("set", "insert"):
+    if kind in _OF_STATE:
         return split_assignment(text)
     place, _, value = text.partition("=")
     return place.strip(), value
@@ -259,8 +263,12 @@ def edit_of(axis: Axis, value: Wire) -> Edit | None:
         InvalidEdit, InvalidPath, UsageError: there is no such edit.
     """
     match axis.kind:
-        case "set" | "insert":
-            return Edit(axis.kind, format_path(parse_path(axis.place)), value)
+        case "set":  # keeps the type of what is there, as the option of a fork does
+            return WrittenEdit("set", format_path(parse_path(axis.place)), value, written=json.dumps(value))
+        case "retype":
+            return Edit("set", format_path(parse_path(axis.place)), value)
+        case "insert":
+            return Edit("insert", format_path(parse_path(axis.place)), value)
         case "delete":
             return Edit("delete", format_path(parse_path(axis.place)))
         case "move":
@@ -292,6 +300,6 @@ def axis_from_values(kind: AxisKind, place: str, values: Sequence[Wire]) -> Axis
     Raises:
         UsageError, InvalidEdit, InvalidPath: they make no sense.
     """
-    if kind in ("set", "insert"):
+    if kind in _OF_STATE:
         place = parse_assignment(f"{place}=null").path
     return _checked(Axis(kind, place, tuple(values)))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged, UsageError
 from agent_tt.forking.effects_said import checked_effects
 from agent_tt.forking.request import ForkRequest

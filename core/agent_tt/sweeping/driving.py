@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentFailed, Interrupted
 from agent_tt.store import open_store
 from agent_tt.store.file.provenance import check_made_here

@@ -29,10 +29,11 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.codec.texts import texts
 from agent_tt.comparing.steps.outcome import final_state, last_words

@@ -7,9 +7,10 @@ the sweep (interrupted, or its process killed) is kept, counts for nothing, and 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, InvalidExpression
 from agent_tt.model import STOPPED_BY_LIMIT

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.steps.outcome import final_state
 from agent_tt.errors import AgentTTError, InvalidEdit, UsageError
 from agent_tt.forking.editing.edit_warnings import new_keys
-from agent_tt.forking.editing.edits import apply_edits
+from agent_tt.forking.editing.edits import apply_edits, with_old_values
 from agent_tt.forking.plan import ForkPlan, plan_fork
 from agent_tt.forking.policy.policies import configured_policy, written_rules
 from agent_tt.model import Run
@@ -142,24 +143,25 @@ def _check_paths(source: RunSource, run: Run, definition: Definition) -> None:
     """Refuse to vary what the state does not have: a mistyped path would cost as many runs as there are values.
 
     Raises:
-        InvalidEdit: names the path, and what may have been meant.
+        InvalidEdit: names the path, and what may have been meant; or a value is none of the type that is there.
     """
     step = definition.fork.step_of(source, run)
     if definition.new_keys or step is None:
         return
     state = source.state(run.id, step)
     for axis in definition.axes:
-        edit = edit_of(axis, axis.values[0])
-        if edit is None or edit.target != "state":
+        edits = [edit for value in axis.values if (edit := edit_of(axis, value)) is not None and edit.target == "state"]
+        if not edits:
             continue
-        odd = new_keys(state, [edit]) if axis.kind == "set" and axis.varies else ()
+        odd = new_keys(state, edits[:1]) if axis.kind in ("set", "retype") and axis.varies else ()
         if odd:
             meant = odd[0].partition(": ")[2]
             raise InvalidEdit(
-                f"{edit.path} is not in the state after step {step}",
+                f"{edits[0].path} is not in the state after step {step}",
                 hint=f"{meant[:1].upper()}{meant[1:]} --new-keys adds it to the state.".strip(),
             )
-        state = apply_edits(state, [edit])
+        first, *_ = [with_old_values(state, [edit])[0] for edit in edits]  # each value is looked at
+        state = apply_edits(state, [first])
 
 
 def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[str]:

@@ -11,9 +11,9 @@ import queue
 import threading
 import time
 from collections import Counter, deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt.rerunning.launch import start_fork
 from agent_tt.rerunning.warm.pool import WarmAgents

@@ -20,9 +20,12 @@ from tests.core.interop import graphs
 
 from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.interop.langgraph.messages import messages_in
+from agent_tt.interop.threads.source import StoreWithThreads
 from agent_tt.langgraph import Checkpointer
+from agent_tt.model import NewRun
 from agent_tt.model.statistics import Chosen
 from agent_tt.sources import open_source
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -312,6 +315,30 @@ def test_whoever_asks_about_calls_is_told_of_those_of_a_thread(tmp_path: Path):
         heads = source.call_heads(run.id)
         assert [head.name for head in heads] == [call.name for call in source.call_page(run.id, 1, run.steps + 1)]
         assert source.with_values(run.id, heads[2]) == source.calls(run.id, heads[2].step)[heads[2].number - 1]
+
+
+def test_statistics_read_the_threads_among_other_runs_and_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with Checkpointer(tmp_path / "runs.db") as saver:
+        two_turns(saver)
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        alone = source.statistics(Chosen()), source.call_groups(Chosen(), "tool")
+    with closing(open_store(tmp_path / "runs.db")) as store:
+        for number in range(3):
+            about = {"about": "langgraph_thread"} if number else {}
+            store.begin_run(NewRun(f"other {number}", metadata=about), {"n": 0}).finish("succeeded")
+    read: list[str] = []
+    steps = StoreWithThreads.steps
+    monkeypatch.setattr(
+        StoreWithThreads, "steps", lambda self, run, *rest: (read.append(run), steps(self, run, *rest))[1]
+    )
+    with closing(open_source(tmp_path / "runs.db")) as source:
+        assert isinstance(source, StoreWithThreads)
+        (thread,) = source.threads()
+        assert thread.name == "t"
+        counted = source.statistics(Chosen())
+        assert (counted.errors, source.call_groups(Chosen(), "tool")) == (alone[0].errors, alone[1])
+        assert counted.whole.runs == 4
+        assert set(read) == {thread.id}
 
 
 def test_settings_say_what_a_tool_of_a_thread_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 
+import attrs
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,25 @@ from tests.core.strategies import TYPES, identical, plain, values
 from agent_tt.codec.decode import Typed, check_envelopes, decode
 from agent_tt.codec.encode import encode, encode_with_plainness
 from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import envelope_type
 from agent_tt.errors import NotRebuildable
+
+
+@attrs.define
+class Item:
+    name: str
+    _sizes: list[int] = attrs.field(factory=list)
+
+
+@attrs.frozen(slots=False)
+class Basket:
+    items: tuple[Item, ...]
+
+
+@attrs.frozen(cache_hash=True)
+class Hashed:
+    name: str
+
 
 many = settings(max_examples=100, deadline=None)
 
@@ -62,3 +81,15 @@ def test_a_nan_keeps_its_bits_and_other_floats_are_not_written_so():
     assert struct.pack(">d", decode(wire)).hex() == "fff8000000000001"
     with pytest.raises(NotRebuildable, match="its payload is not a float"):
         decode({"$type": "float", "$v": "nan:3ff0000000000000"})  # the bits of 1.0
+
+
+def test_objects_of_attrs_come_back_with_their_fields_and_no_code_of_theirs_runs():
+    basket = Basket((Item("tea", [1, 2]), Item("cake")))
+    classes = {f"{__name__}:{kind.__name__}": kind for kind in (Item, Basket)}
+    read = decode(orjson.loads(orjson.dumps(encode(basket))), classes)
+    assert type(read) is Basket
+    assert read == basket
+
+
+def test_an_object_of_attrs_that_keeps_its_hash_is_shown_only_as_it_would_keep_it_in_another_process():
+    assert envelope_type(encode(Hashed("tea"))) == "opaque"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import datetime as dt
 import decimal
+import json
 import pathlib
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -113,6 +114,27 @@ def test_escapes_and_bidirectional_marks_do_not_reach_the_text() -> None:
 def test_damaged_envelopes_still_show(wire: Any) -> None:
     assert "7" in summary(wire)
     assert describe(wire)
+
+
+def test_a_text_with_half_a_pair_of_surrogates_is_a_text_and_not_its_bytes() -> None:
+    wire = encode({"said": ["half \ud83d here"], "\ude00": 1, "deep": {"of": "\ud83d"}})
+    shown = pretty(wire)
+    assert '"half \\ud83d here"' in shown
+    assert '"\\ude00"' in shown
+    assert '"of": "\\ud83d"' in shown
+    assert parse_value(shown) == wire
+
+
+@given(st.text(st.sampled_from('a\ud83d\ude00\u00e9"\\')))
+def test_texts_with_halves_of_pairs_are_read_again_exactly(text: str) -> None:
+    """Two halves side by side, which JSON reads as one character, among them."""
+    assert parse_value(pretty(encode([text]))) == encode([text])
+
+
+def test_what_only_looks_like_such_a_text_stays_as_it_is() -> None:
+    for payload in ("%%%", "aGFsZg==", 7):  # no base64, a text without halves, no text
+        wire: Any = [{"$type": "str", "$v": payload}]
+        assert json.loads(pretty(wire)) == wire
 
 
 @many

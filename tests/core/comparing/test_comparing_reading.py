@@ -62,8 +62,8 @@ class Paged(Counting):
 class Listing(Paged):
     """Gives the calls of a run without what they carried too."""
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        calls = self.call_page(run_id, start, self.step_count(run_id) + 1)
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        calls = self.call_page(run_id, start, self.step_count(run_id) + 1 if stop is None else stop)
         return [replace(call, args=None, result=None) for call in calls]
 
     def with_values(self, run_id: str, head: Call) -> Call:
@@ -191,8 +191,8 @@ class SpoiltLists(SpoiltPages):
     def calls(self, run_id: str, step: int) -> list[Call]:
         return MemorySource.calls(self, run_id, step)
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        found = self.call_page(run_id, start, self.step_count(run_id) + 1)
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        found = self.call_page(run_id, start, self.step_count(run_id) + 1 if stop is None else stop)
         return self.spoil("calls", found) if run_id == "b" else found  # type: ignore[return-value]
 
     def with_values(self, run_id: str, head: Call) -> Call:

@@ -257,35 +257,72 @@ def messages(*texts: str, role: str = "user") -> list[Wire]:
 @pytest.mark.parametrize(
     ("a", "b", "words", "where"),
     [
-        ({"system": "a"}, {"system": "b"}, "system prompt", "system"),
-        ({"instructions": "a"}, {"instructions": "b"}, "system prompt", "instructions"),
+        ({"system": "a"}, {"system": "b"}, "another system prompt", "system"),
+        ({"instructions": "a"}, {"instructions": "b"}, "another system prompt", "instructions"),
         (
             {"messages": messages("a", role="developer")},
             {"messages": messages("b", role="developer")},
-            "system prompt",
+            "another system prompt",
             "messages[0].content",
         ),
         (
             {"messages": messages("a"), "temperature": 0, "system": "a"},
             {"messages": messages("b"), "temperature": 1, "system": "b"},
-            "system prompt, temperature and 1 more",
+            "another system prompt; temperature 0 in A, 1 in B; 1 more",
             "system",
         ),
-        ({"messages": messages("a"), "n": 0}, {"messages": messages("b"), "n": 1}, "n, messages[0].content", "n"),
-        ({"messages": messages("a")}, {"messages": messages("b")}, "messages[0].content", "messages[0].content"),
-        ("a", "b", "question", ""),
-        (["a"], ["b"], "[0]", "[0]"),
-        ({"a b": 1}, {"a b": 2}, '["a b"]', '["a b"]'),
+        (
+            {"messages": messages("a"), "n": 0},
+            {"messages": messages("b"), "n": 1},
+            "n 0 in A, 1 in B; message 1 (user) differs",
+            "n",
+        ),
+        (
+            {"messages": messages("a")},
+            {"messages": messages("b")},
+            "message 1 (user) differs",
+            "messages[0].content",
+        ),
+        ("a", "b", "another question", ""),
+        (["a"], ["b"], "[0] differs", "[0]"),
+        ({"a b": 1}, {"a b": 2}, '["a b"] 1 in A, 2 in B', '["a b"]'),
+        ({"tools": ["look"]}, {"tools": []}, "look is offered only in A", "tools[0]"),
+        (
+            {"tools": [{"function": {"name": "look"}}]},
+            {
+                "tools": [
+                    {"function": {"name": "look"}},
+                    {"name": "refund"},
+                    {"functionDeclarations": [{"name": "pay"}]},
+                ]
+            },
+            "refund, pay are offered only in B",
+            "tools[1]",
+        ),
+        (
+            {"tools": [{"name": "look", "description": "finds orders by number"}]},
+            {"tools": [{"name": "look", "description": "finds orders by name"}]},
+            "the tool look is described otherwise",
+            "tools[0].description",
+        ),
+        ({"model": "one"}, {"model": "two"}, 'model "one" in A, "two" in B', "model"),
+        ({"q": 1}, {"q": 1, "seed": 7}, "seed 7 only in B", "seed"),
+        (
+            {"method": "POST", "url": "u", "body": {"system": "a", "messages": messages("a")}},
+            {"method": "POST", "url": "u", "body": {"system": "b", "messages": messages("a")}},
+            "another system prompt",
+            "body.system",
+        ),
         (
             {"messages": messages("first thing said", "one two three four five six")},
             {"messages": messages("be short", "first thing said", "one two three four five seven")},
-            "messages[0], messages[2].content",
+            "message 1 (user) only in B; message 3 (user) differs",
             "messages[0]",
         ),
         (
             {"messages": messages("a")},
             {"messages": [*messages("s", role="system"), *messages("a")]},
-            "system prompt",
+            "a system prompt only in B",
             "messages[0]",
         ),
     ],
@@ -294,7 +331,7 @@ def test_what_the_models_were_asked_otherwise_is_named_the_most_telling_first(
     a: Wire, b: Wire, words: str, where: str
 ) -> None:
     (reason,) = compared(think(a), think(b)).reasons
-    assert (reason.kind, reason.text) == ("question", f"the model was asked with another {words}")
+    assert (reason.kind, reason.text) == ("question", f"the model was asked otherwise: {words}")
     assert (reason.a, reason.b, reason.where) == (1, 1, where)
 
 
@@ -308,13 +345,13 @@ def test_a_question_that_follows_from_another_result_is_no_reason() -> None:
         return deed(tool(result=result), Call(3, 2, "llm", "m", "ok", args=question, result="yes"))
 
     assert explain_question(both("1", "a"), both("2", "b")) is None
-    assert explain_question(both("1", "a"), both("1", "b")).text == "the model was asked with another question"
+    assert explain_question(both("1", "a"), both("1", "b")).text == "the model was asked otherwise: another question"
     before = [
         deed(Call(3, 1, "llm", "m", "ok", args=question, result="yes"), tool(result=question)) for question in "ab"
     ]
-    assert explain_question(*before).text == "the model was asked with another question"
+    assert explain_question(*before).text == "the model was asked otherwise: another question"
     clock = [deed(Call(3, 1, "clock", "time", "ok", result=n), Call(3, 2, "llm", "m", "ok", args=n)) for n in (1, 2)]
-    assert explain_question(*clock).text == "the model was asked with another question"
+    assert explain_question(*clock).text == "the model was asked otherwise: another question"
     alone = deed(tool(), Call(3, 2, "llm", "m", "ok", args="a"))
     assert explain_question(alone, deed(Call(3, 1, "llm", "m", "ok", args="b"))) is None
 

@@ -361,8 +361,8 @@ def object_id() -> str:
     ("changed", "words", "where"),
     [
         ({"system": "Be rude."}, "another system prompt", "messages[0].content"),
-        ({"temperature": 1}, "another temperature", "temperature"),
-        ({"model": "n"}, "another model", "model"),
+        ({"temperature": 1}, "temperature 0 in A, 1 in B", "temperature"),
+        ({"model": "n"}, 'model "m" in A, "n" in B', "model"),
     ],
 )
 def test_the_first_other_question_is_a_reason_although_the_deeds_agree(

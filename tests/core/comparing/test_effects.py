@@ -88,6 +88,23 @@ def test_what_a_call_does_itself_belongs_to_it_but_tools_that_it_calls_are_their
     assert [(row.name, row.inside) for row in effects.rows] == [("order", 2), ("charge", 0), ("POST https://late/", 0)]
 
 
+def test_what_looks_like_a_write_inside_of_what_is_said_to_read_is_listed():
+    inside = {"step": 2, "call": 1}
+    effects = effects_in(
+        [
+            call(1, "search", effect="read"),
+            call(2, "GET https://shop/", "http", None, inside=inside),
+            call(3, "POST https://shop/", "http", None, inside=inside),
+            call(4, "gpt", "llm", None, model="gpt"),
+            call(5, "POST https://model/", "http", None, inside={"step": 2, "call": 4}),
+        ],
+        is_running=False,
+    )
+    assert [(row.name, row.effect, row.happened) for row in effects.rows] == [("POST https://shop/", "read", "sent")]
+    assert effects.summary("x") == "went out: POST https://shop/ x1"
+    assert effects.reads == {"search": 1}
+
+
 def test_copies_in_a_resumed_run_do_not_count():
     assert effects_in([call(copy_of={"step": 1, "call": 1})], is_running=False).rows == ()
 

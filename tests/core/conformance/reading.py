@@ -104,6 +104,12 @@ def check_steps(source: RunSource, run: Run) -> None:
             assert (call.step, call.number) == (step, number)
     with pytest.raises(StepNotFound):
         source.calls(run.id, run.steps + 1)
+    heads = [(head.step, head.number) for head in source.call_heads(run.id)]
+    middle = run.steps // 2
+    assert heads == sorted(heads)
+    assert [(head.step, head.number) for head in source.call_heads(run.id, 1, middle + 1)] == [
+        each for each in heads if each[0] <= middle
+    ]
 
 
 def check_deliveries(source: RunSource, run: Run) -> None:

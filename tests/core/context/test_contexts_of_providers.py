@@ -154,7 +154,7 @@ def second_call(form: tuple[Wire, Wire, Wire], *, records_tool: bool) -> CallCon
             there = [call for call in calls if call.step == step]
             for record in (Step(step, "ask", "ok", seq=step, calls=len(there)), *there):
                 source.save("run", record)
-    return read_contexts(source, "run").by_place[2, 1]
+    return read_contexts(source, "run").at((2, 1))
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

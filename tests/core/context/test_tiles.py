@@ -15,7 +15,7 @@ WORDS = st.text(alphabet="ab \n{\u00e9", max_size=80)
 
 
 def parted(entered: Entered, text: str) -> list[str]:
-    tiles = entered.tiles(text, None, lambda _: False)
+    tiles = entered.tiles(text, None)
     assert all(one.end == two.start for one, two in pairwise(tiles))
     assert not tiles or (tiles[0].start, tiles[-1].end) == (0, len(text))
     return [text[tile.start : tile.end] for tile in tiles]
@@ -27,7 +27,7 @@ def test_tiles_partition_any_text_and_each_origin_holds_its_tile(sources, text):
     for number, source in enumerate(sources):
         entered.add(Origin("result", number, 1), [source])
     assert "".join(parted(entered, text)) == text
-    for tile in entered.tiles(text, None, lambda _: False):
+    for tile in entered.tiles(text, None):
         part = text[tile.start : tile.end]
         for origin in tile.origins:
             assert part[LEAST - 1 : len(part) - LEAST + 1] in sources[origin.step]
@@ -58,7 +58,7 @@ def test_planted_spans_are_attributed_exactly(system, file, result, before, betw
     for step, (kind, text) in enumerate(planted.items()):
         entered.add(Origin(kind, step, 1), [text])
     text = before + system + between + file + result
-    tiles = entered.tiles(text, None, lambda _: False)
+    tiles = entered.tiles(text, None)
     found = {tile.origins[0].kind: text[tile.start : tile.end] for tile in tiles if tile.origins}
     assert found == planted
     assert all(len(tile.origins) <= 1 for tile in tiles)
@@ -80,7 +80,7 @@ def test_a_planted_duplicate_names_every_source_that_holds_it(span, around, befo
     text = before + span + after
     named = [
         {origin.step for origin in tile.origins}
-        for tile in entered.tiles(text, None, lambda _: False)
+        for tile in entered.tiles(text, None)
         if tile.end - tile.start >= len(span)
     ]
     assert named == [set(range(len(around)))]
@@ -90,8 +90,8 @@ def test_a_text_under_24_characters_is_found_whole_or_not_at_all():
     entered = Entered()
     entered.add(Origin("result", 1, 1), ["4711"])
     entered.add(Origin("result", 2, 1), ["the order 4711 is late, says the warehouse"])
-    assert [tile.origins for tile in entered.tiles("4711", None, lambda _: False)] == [(Origin("result", 1, 1),)]
-    assert [tile.origins for tile in entered.tiles("order 4711", None, lambda _: False)] == [()]
+    assert [tile.origins for tile in entered.tiles("4711", None)] == [(Origin("result", 1, 1),)]
+    assert [tile.origins for tile in entered.tiles("order 4711", None)] == [()]
 
 
 def test_a_text_that_is_in_very_many_sources_is_still_parted_quickly_and_wholly():
@@ -99,5 +99,5 @@ def test_a_text_that_is_in_very_many_sources_is_still_parted_quickly_and_wholly(
     for step in range(300):
         entered.add(Origin("result", step, 1), [f'{{"status": "the same for all of them", "number": "{step:06}"}}'])
     text = '{"status": "the same for all of them", "number": "000299"}'
-    assert entered.tiles(text, None, lambda _: False)[0].origins == (Origin("result", 299, 1),)
+    assert entered.tiles(text, None)[0].origins == (Origin("result", 299, 1),)
     assert "".join(parted(entered, "x" * 40 + text[:44])) == "x" * 40 + text[:44]

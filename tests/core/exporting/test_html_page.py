@@ -105,7 +105,7 @@ def test_an_address_names_a_step_a_run_or_a_row(tab: Browser, forked: Path) -> N
 def test_a_fork_is_compared_with_what_it_was_forked_from(tab: Browser, forked: Path) -> None:
     tab.open(forked.as_uri())
     tab.press("c")
-    assert "diverged at 3" in tab.text("#about")
+    assert "parted at 3" in tab.text("#about")
     state = tab.text("#state")
     assert "The states are the same." not in state
     tab.press("Home")

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call
 
-pytestmark = pytest.mark.warm("langgraph.graph", "langgraph.checkpoint.sqlite", "langchain_core.messages")
+pytestmark = pytest.mark.warm(
+    "agent_tt.langgraph",
+    "langchain_core.language_models.fake_chat_models",
+    "langchain_core.tools",
+    "langgraph.checkpoint.sqlite",
+    "langgraph.prebuilt",
+)
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "desk"}}
 AGENTS = Path(__file__).with_name("graph_agents.py")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-pytestmark = pytest.mark.warm
+pytestmark = pytest.mark.warm("httpx")
 
 AGENT = """\
 import httpx

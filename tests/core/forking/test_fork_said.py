@@ -10,6 +10,7 @@ import pytest
 from tests.core.forking.test_fork_plan_ways import begin, ended, step
 
 import agent_tt
+import agent_tt.sweeping.running  # first: what is imported while `start_fork` is another one would keep that
 from agent_tt.errors import UsageError
 from agent_tt.forking.request import ForkRequest
 from agent_tt.sweeping.axes import Axis

@@ -176,6 +176,7 @@ print(agent(order="A-7").receipt)
             ("ToolDenied", DSPY.format("finish", "{}")),
             ("Completed.", "[[ ## reasoning ## ]]\nso\n\n[[ ## receipt ## ]]\ngiven\n\n[[ ## completed ## ]]"),
         ),
+        uncovered=("litellm",),
     ),
     "autogen": FrameworkAgent(
         "autogen_agentchat",

@@ -120,12 +120,12 @@ def test_a_dictionary_is_made_of_the_last_rows_once_there_are_enough_and_used_fr
     log = MemoryLog()
     rows, made = log.rows, log.log.frames
     trainer = DictionaryTrainer(rows, "agent")
-    samples = [bytes([n]) * 2_000 for n in range(8)]
+    samples = [bytes([n]) * 2_000 for n in range(6)]
     for sample in samples:
         assert trainer.dictionary == 0
         trainer.add(log.tx, made, b"dropped" + sample)  # only the end of a large row counts
     assert trainer.dictionary == 0
-    assert DICTIONARY_SIZE > 8 * 2_000
+    assert DICTIONARY_SIZE > 6 * 2_000
     trainer.add(log.tx, made, b"y" * 2_000)
     assert trainer.dictionary == newest_dictionary(rows, "agent") != 0
     ((data,), _) = rows.query("SELECT data FROM dicts")
@@ -140,11 +140,11 @@ def test_a_dictionary_is_made_of_the_last_rows_once_there_are_enough_and_used_fr
 def test_a_trainer_begins_again_with_what_the_file_holds() -> None:
     rows = MemoryRows()
     made, trainer = Frames(rows), DictionaryTrainer(rows, "agent")
-    for _ in range(8):
+    for _ in range(6):
         trainer.add(rows.tx, made, b"x" * 2_000)
     trainer.restart()
     assert trainer.dictionary == 0
-    for _ in range(8):
+    for _ in range(6):
         trainer.add(rows.tx, made, b"y" * 2_000)
     assert trainer.dictionary == 0  # what was collected before counts no more
     trainer.add(rows.tx, made, b"y" * 2_000)

@@ -287,9 +287,9 @@ def test_the_parts_of_operations_are_put_back_where_they_are_wanted() -> None:
     assert log.log.parse(row, log.log.plain(row)).ops == whole
     without = [["s", ["a"], None], ["a", ["b"], 1, [{"x": [LARGE + "!"]}]]]
     for found in (
-        log.log.ops(row, lambda op: op[0] == "a"),
-        log.log.parse(row, log.log.plain(row), lambda op: op[0] == "a"),
-        *log.log.operations(1, 1, 1, lambda op: op[0] == "a"),
+        log.log.ops(row, lambda op, _: op[0] == "a"),
+        log.log.parse(row, log.log.plain(row), lambda op, _: op[0] == "a"),
+        *log.log.operations(1, 1, 1, lambda op, _: op[0] == "a"),
     ):
         assert found.ops == without
         assert found.whole
@@ -300,7 +300,7 @@ def test_the_parts_of_operations_are_put_back_where_they_are_wanted() -> None:
     assert not found.whole
     assert is_placeholder(found.ops[0][2])
     assert found.ops[1] == whole[1]
-    assert reader.ops(row, lambda op: op[0] == "a").whole
+    assert reader.ops(row, lambda op, _: op[0] == "a").whole
 
 
 def test_a_row_is_shared_where_it_was_stored_so() -> None:

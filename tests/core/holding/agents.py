@@ -55,14 +55,32 @@ def several(state: dict[str, object] | None = None) -> None:
     asyncio.run(everything())
 
 
+def hasty(state: dict[str, object] | None = None) -> None:
+    """One task, which waits no longer than half a second for an answer."""
+    state = state or {"budget": 5, "late": [], "stop": False}
+
+    async def everything() -> None:
+        with agent_tt.record("hasty", state=state, store=STORE, attach=True) as run:
+            for number in range(MOST):
+                with run.step("look", state):
+                    try:
+                        await asyncio.wait_for(look(number + state["budget"]), 0.5)
+                    except TimeoutError:
+                        state["late"].append(number)
+                if state["stop"]:
+                    break
+
+    asyncio.run(everything())
+
+
 def threads(state: dict[str, object] | None = None) -> None:
-    """Two threads that share a state."""
+    """Two threads that share a state. None pays by the budget: when it reads what changed for the other is a race."""
     state = state or {"budget": 5, "paid": [], "stop": False}
 
     def work(run: object, name: str) -> None:
         for number in range(MOST):
             with run.step(name, state):
-                state["paid"].append([name, pay(number + state["budget"])])
+                state["paid"].append([name, pay(number)])
             if state["stop"]:
                 break
 
@@ -75,4 +93,4 @@ def threads(state: dict[str, object] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    {"plain": plain, "several": several, "threads": threads}[sys.argv[1]]()
+    {"plain": plain, "several": several, "hasty": hasty, "threads": threads}[sys.argv[1]]()

@@ -11,6 +11,7 @@ from tests.effort import Effort
 
 from agent_tt.interop.langgraph.layout import ThreadMap
 from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows, WriteRow
+from agent_tt.interop.langgraph.tasks import NO_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,6 +123,39 @@ def test_parents_in_any_circles_are_read_as_far_as_they_lead(data: st.DataObject
     size = data.draw(st.integers(1, 8))
     number = st.integers(0, size - 1)
     check(data.draw(st.lists(st.none() | number, min_size=size, max_size=size)), [], data.draw(st.lists(number)))
+
+
+PATHS = ("~__pregel_pull, n", "~__pregel_pull, m", "~__pregel_push, 0000000001", "")
+CHANNELS = ("x", "__resume__", "__error__", "__interrupt__")
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_a_thread_that_is_counted_is_as_long_as_one_that_is_laid_out(data: st.DataObject) -> None:
+    size = data.draw(st.integers(0, 6))
+    sources = data.draw(
+        st.lists(st.sampled_from(["loop", "loop", "input", "update", "fork"]), min_size=size, max_size=size)
+    )
+    ids = sorted(data.draw(st.lists(st.integers(0, 1 << 40), unique=True, min_size=size, max_size=size)))
+    made = [f"1f{at:010x}"[:8] + f"-{at & 0xFFFF:04x}-6{number:03x}-8000-000000000000" for number, at in enumerate(ids)]
+    keys = [("", data.draw(st.sampled_from([each, f"not a time {each}"]))) for each in made]
+    checkpoints = {
+        key: CheckpointRow("t", *key, keys[number - 1][1] if number else None, "json", {"source": sources[number]})
+        for number, key in enumerate(keys)
+    }
+    task = st.tuples(st.sampled_from(["a", "b", NO_TASK]), st.sampled_from(PATHS), st.sampled_from(CHANNELS))
+    writes = {
+        key: tuple(
+            WriteRow("t", key, who, path, index, channel, "json")
+            for index, (who, path, channel) in enumerate(data.draw(st.lists(task, max_size=3)))
+        )
+        for key in keys
+    }
+    thread = ThreadMap(ThreadRows("t", checkpoints, writes))
+    has_stopped = any(write.channel in CHANNELS[2:] for each in writes.values() for write in each)
+
+    (layout,) = thread.layouts().values()
+    assert thread.plain_extent() == (None if has_stopped else layout.extent)
 
 
 def lines_of(parents: Parents) -> int:

@@ -186,16 +186,16 @@ def test_the_first_error_is_told_with_the_step_before_it_in_its_lane() -> None:
 @pytest.mark.parametrize(
     ("figures", "expected"),
     [
-        ([*[100] * 7, 500], ["slow 8: step 8 took 500 ms, usual are 100"]),
+        ([*[100] * 7, 500], ["slow 8: step 8 took 0.5 s, usual are 100 ms"]),
         ([*[100] * 7, 400], []),
         ([*[100] * 6, 500], []),
         ([*[10] * 7, 110], []),
-        ([*[10] * 7, 111], ["slow 8: step 8 took 111 ms, usual are 10"]),
+        ([*[10] * 7, 111], ["slow 8: step 8 took 111 ms, usual are 10 ms"]),
         ([*[1000, 2000] * 4, 12_000], []),
         ([*[1000, 2000] * 5, 7_431], []),
         ([*[1000, 2000] * 5, 7_500], []),
-        ([*[100] * 9, 1_500, 2_500.4], ["slow 10: step 10 took 1,500 ms, usual are 100",
-                                        "slow 11: step 11 took 2,500 ms, usual are 100"]),
+        ([*[100] * 9, 1_500, 2_500.4], ["slow 10: step 10 took 1.5 s, usual are 100 ms",
+                                        "slow 11: step 11 took 2.5 s, usual are 100 ms"]),
     ],
 )  # fmt: skip
 def test_steps_that_took_far_longer_than_is_usual(figures: list[float], expected: list[str]) -> None:
@@ -222,7 +222,7 @@ def test_steps_around_others_and_those_of_people_are_not_compared() -> None:
     assert told(past) == []
     past = took(*[100] * 9, 5_000)
     past.steps_are[1]["ended_us"] = past.steps_are[2]["ended_us"] = None
-    assert told(past) == ["slow 10: step 10 took 5,000 ms, usual are 100"]
+    assert told(past) == ["slow 10: step 10 took 5.0 s, usual are 100 ms"]
     past.steps_are[3]["ended_us"] = None
     assert told(past) == []
 

@@ -9,11 +9,14 @@ import pytest
 from tests.core.memory_store import Did, MemorySource
 from tests.effort import Effort
 
+from agent_tt.codec.encode import encode
 from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.checkpoints import parse_checkpoint
 from agent_tt.querying.search.finder import Finder
+from agent_tt.querying.search.hits import Gathered
 from agent_tt.querying.search.query import parse
+from agent_tt.querying.search.read import gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,6 +168,17 @@ def test_short_words_and_words_of_any_script_are_found(source: MemorySource, fin
     assert [hit.step for hit in find("script", "a in:name step:7")] == [7]
 
 
+def test_a_text_with_half_of_a_pair_of_surrogates_is_searched_as_any(source: MemorySource, find: Find) -> None:
+    half = encode("rocket \ud83d cut")
+    asked = {"messages": [{"role": "user", "content": half}]}
+    source.add("halves", [Did(answer=half, asked=asked, tool="look", args=encode({"\ud83d": "rocket 7"}), name="one")])
+    assert sorted(places(find("halves", "rocket"))) == [
+        (1, "arguments", "[0][1]"),
+        (1, "arguments", "messages[0].content"),
+        (1, "result", ""),
+    ]
+
+
 def test_the_best_come_first_and_equal_texts_are_one(source: MemorySource, find: Find) -> None:
     steps = [Did(name="look", tool="search", args={"q": "timeouts"}, result="no timeout here") for _ in range(5)]
     steps.append(Did(name="fail", error=ErrorInfo("builtins:ValueError", "a timeout"), state={"note": "timeout"}))
@@ -229,3 +243,18 @@ def test_what_is_no_checkpoint_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="is not RUN@STEP") as refused:
         parse_checkpoint(text)
     assert "refund-loop@3" in refused.value.hint
+
+
+def test_a_search_can_end_within_a_step_that_has_very_many_texts() -> None:
+    source = MemorySource()
+    source.add("run", [Did(name="wide", state={f"channel {number}": f"refund {number}" for number in range(5_000)})])
+    looks = 0
+
+    def cancelled() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > 2
+
+    gathered = Gathered(parse("refund"), "rank")
+    assert list(gather(source, source.run("run"), 0, parse("refund"), gathered, cancelled=cancelled)) == [1]
+    assert 0 < len(gathered) < 5_000

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
+import agent_tt
 from agent_tt.errors import AgentTTError, Damaged, InvalidExpression
 from agent_tt.model import ErrorInfo
 from agent_tt.protocols import Capabilities
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Path
+    from agent_tt.model import Call
 
+SAMPLES = FilePath(__file__).parents[3] / "sample_runs" / "runs.db"
 REFUSED = ErrorInfo("bank:Refused", "no money\nat all")
 
 
@@ -323,3 +328,33 @@ def test_a_state_that_cannot_be_read_holds_nothing_and_the_next_one_is_read_agai
     assert [*Watch(source, "run", "not exists(state.n)").steps()] == [2]
     with pytest.raises(AgentTTError):
         source.state("run", 2)
+
+
+@pytest.mark.parametrize(
+    ("question", "reads_calls"),
+    [
+        ('"cart" in lower(tool)', False),
+        ('"rules" in lower(model) or call.status == "error"', False),
+        ('exists(tool) and not (call.lane == "main")', False),
+        ('"C-3391" in lower(args.cart_id)', True),
+        ("call.ms > 0 and exists(tool)", True),
+        ('exists(result) or "cart" in lower(tool)', True),
+    ],
+)
+def test_calls_are_read_one_by_one_only_for_what_a_page_of_them_lacks(question, reads_calls, monkeypatch):
+    with closing(agent_tt.open_source(SAMPLES, read_only=True)) as source:
+        run = source.run("flaky-checkout")
+        asked: list[int] = []
+        whole = source.calls
+
+        def calls(run_id: str, step: int) -> list[Call]:
+            asked.append(step)
+            return whole(run_id, step)
+
+        monkeypatch.setattr(source, "calls", calls)
+        found = list(Watch(source, run.id, question).steps())
+        assert bool(asked) == reads_calls
+        one_by_one = [
+            step for step in range(run.steps + 1) if Watch(source, run.id, question).facts_at(step) is not None
+        ]
+        assert found == one_by_one

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import attrs
 import pytest
 
 from agent_tt.codec.encode import encode
@@ -30,6 +31,11 @@ class Box:
 @dataclass(frozen=True)
 class Frozen:
     name: str
+
+
+@attrs.frozen
+class Sealed:
+    _name: str
 
 
 def edit(op: str, path: str, value: object = None, to: str | None = None) -> Edit:
@@ -81,6 +87,14 @@ def test_fields_and_attributes_are_set_and_frozen_ones_made_anew_in_their_holder
     assert box.items is items  # type: ignore[attr-defined]
     assert (box.size, items) == (5, [Frozen("b"), Point(1, 9)])  # type: ignore[attr-defined]
     assert vars(state["any"]) == {}
+
+
+def test_a_frozen_object_of_attrs_is_made_anew_in_its_holder_too() -> None:
+    sealed = Sealed("a")
+    state = {"box": [sealed]}
+    change_in_place(state, [edit("set", "box[0]._name", "b")])
+    assert state["box"] == [Sealed("b")]
+    assert sealed == Sealed("a")
 
 
 def test_a_value_that_is_set_fills_the_list_or_dict_that_is_there() -> None:

@@ -6,9 +6,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+import agent_tt
+from agent_tt.recording.modules import loaded_modules
 from agent_tt.recording.modules.loaded_modules import changed_modules, looking_anew, looking_once
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 NAME = "a_module_of_this_test"
@@ -57,3 +61,30 @@ def test_one_look_does_for_all_that_are_put_in_place_together(monkeypatch: pytes
             assert told(now) == [NAME]
         assert told(now) == [NAME]
     assert told(now) == [NAME]
+
+
+def test_a_block_inside_shares_the_look(monkeypatch: pytest.MonkeyPatch):
+    with looking_once():
+        now, _ = changed_modules(0)
+        monkeypatch.setitem(sys.modules, NAME, ModuleType(NAME))
+        with looking_once():
+            assert told(now) == []
+        assert told(now) == []
+    assert told(now) == [NAME]
+
+
+def test_all_modules_are_looked_at_once_when_a_recording_begins_and_once_when_it_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    looks, look = [], loaded_modules._look
+
+    def counted() -> object:
+        looks.append(1)
+        return look()
+
+    with agent_tt.record("a run before it, which imports what it needs", store=tmp_path / "runs.db"):
+        pass
+    monkeypatch.setattr(loaded_modules, "_look", counted)
+    with agent_tt.record("it", store=tmp_path / "runs.db"):
+        assert len(looks) == 1
+    assert len(looks) == 2

@@ -7,15 +7,15 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import example, settings
 from hypothesis import given as for_all
-from hypothesis import settings
 from hypothesis import strategies as st
 from tests.core.redaction.personal_kinds import PERSONAL
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS, WORD
 
 from agent_tt.redaction import anchors, multiple_search, shapes, values
 from agent_tt.redaction.anchors import ANCHORS
-from agent_tt.redaction.fields import SECRET_HINTS, STRICT_FIELDS
+from agent_tt.redaction.fields import FIELDS, SECRET_HINTS, STRICT_FIELDS, _Fields
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.judging import is_placeholder
 from agent_tt.redaction.marks import is_mark
@@ -72,6 +72,23 @@ def test_every_secret_of_a_shape_holds_an_anchor_of_it(number: int, data: st.Dat
         assert shape in shapes._likely(text, ANCHORS.held_in(text))
 
 
+@settings(max_examples=400, deadline=None)
+@for_all(
+    st.lists(
+        st.sampled_from(
+            ("a@b.example ", "https://", "://", ":", "@", "u", "u" * 255, "p" * 256, " ", "\n", "\x1c", "\u2003")
+        ),
+        max_size=9,
+    ).map("".join)
+)
+@example("see https://" + "u" * 256 + ":" + "p" * 256 + "@")
+def test_a_link_with_a_login_is_told_by_what_stands_before_its_end(text: str):
+    if shapes._LINK.pattern.search(text) is not None:
+        assert shapes._may_hold_link(text)
+    if "@" not in text or "://" not in text:
+        assert not shapes._may_hold_link(text)
+
+
 NAMES = ("said", "password", "token", "name", "value", "id", "email", "set-cookie", "Cookie", "pin")
 OF_OBJECTS = st.one_of(
     st.lists(pieces, max_size=3).map("".join),
@@ -93,6 +110,132 @@ def test_an_object_that_a_question_has_as_it_is_is_kept_and_answered_as_it_is(
         GIVEN.renew()  # nothing of it is remembered
         assert values.given(fields) == fields
         assert values.redact(fields) == fields
+
+
+QUIET = ("said", "id", "content", "note", "at")
+OF_FIELDS = st.dictionaries(st.sampled_from(QUIET), st.lists(pieces, max_size=3).map("".join), max_size=5)
+
+
+@pytest.mark.parametrize("profile", [None, "strict"])
+@settings(max_examples=200, deadline=None)
+@for_all(fields=OF_FIELDS, known=st.sets(st.sampled_from(QUIET)))
+def test_fields_that_are_looked_at_together_are_found_in_what_each_alone_is(
+    profile: str | None, fields: dict[str, Any], known: set[str]
+):
+    """Whichever of their texts were looked at before."""
+    GIVEN.forget()
+    OWN.use(Rules(profile=profile))
+    alone = {key: redact_text(text) for key, text in fields.items()}
+    GIVEN.renew()
+    values.redact(dict.fromkeys(QUIET, "x"))
+    for key in known & fields.keys():
+        redact_text(fields[key])
+    assert values.redact(fields) == alone
+    assert values.redact({"all": [fields, fields]}) == {"all": [alone, alone]}
+
+
+GIVEN_BEFORE = "abc123defXYZ"
+TEXTS_OF_LISTS = st.lists(st.one_of(pieces, st.just(GIVEN_BEFORE)), max_size=2).map("".join)
+ITEMS = st.one_of(
+    TEXTS_OF_LISTS,
+    st.dictionaries(st.sampled_from(NAMES + QUIET), st.one_of(TEXTS_OF_LISTS, OF_FIELDS), max_size=3),
+)
+
+
+@pytest.mark.parametrize("profile", [None, "strict"])
+@settings(max_examples=300, deadline=None)
+@for_all(items=st.lists(ITEMS, min_size=2, max_size=40))
+@example(items=["password", "= hunter22"])
+@example(items=["of nothing", f"it is {GIVEN_BEFORE}"])
+@example(items=[{"said": "Bearer"}, {"said": "a1b2c3d4e5f6"}])
+@example(items=[*"abc", {"id": "pass"}, {"id": "word: hunter22"}])
+def test_texts_of_a_list_that_are_looked_at_together_are_found_in_what_each_alone_is(
+    profile: str | None, items: list[Any]
+):
+    """Also where one ends as a secret begins that the next one goes on with."""
+
+    def shown() -> list[Any]:
+        found = []
+        for way in (values.redact, values.asked, values.given, values.Redactor().redact):
+            GIVEN.forget()
+            values.given({"password": GIVEN_BEFORE})
+            way(dict.fromkeys(QUIET, "x"))
+            found.append(way([items, {"all": items}]))
+        return found
+
+    OWN.use(Rules(profile=profile))
+    with pytest.MonkeyPatch.context() as alone:
+        alone.setattr(values, "are_clean", lambda _texts: False)
+        expected = shown()
+    assert shown() == expected
+
+
+def test_many_short_texts_of_a_list_are_looked_at_together(monkeypatch: pytest.MonkeyPatch):
+    searched: list[str] = []
+    held_in = ANCHORS.held_in
+    monkeypatch.setattr(ANCHORS, "held_in", lambda text: searched.append(text) or held_in(text))
+    for redact in (values.redact, values.asked, values.given, values.Redactor().redact):
+        for records in (
+            [{"id": f"n-{number}", "of": {"page": f"p {number}"}} for number in range(100)],
+            [f"word {number}" for number in range(200)],
+        ):
+            GIVEN.forget()
+            redact({"id": "x", "of": {"page": "x"}})
+            searched.clear()
+            assert redact(records) == records  # type: ignore[arg-type]
+            assert len(searched) < 15
+
+
+def test_what_an_answer_gives_is_taken_out_of_all_that_stands_beside_it():
+    secret = "abc123defXYZ"
+    for fields in (
+        {"a": f"x {secret} y", "b": f'{{"password": "{secret}"}}'},
+        {"b": f'{{"password": "{secret}"}}', "a": f"x {secret} y"},
+        {"b": {"password": secret}, "a": f"x {secret} y"},
+        {"a": f"x {secret} y", "b": {"password": secret}},
+        {"b": {"password": secret}, "a": f"x {secret} y" + " and" * 1000},
+    ):
+        GIVEN.forget()
+        values.given({"a": "x", "b": "y"})
+        redact_text(fields["a"])  # type: ignore[arg-type]  # nothing, so far
+        assert secret not in str(values.given(fields)), fields  # type: ignore[arg-type]
+
+
+def test_a_value_that_a_question_has_as_it_is_is_gone_through_again_once_something_else_is_secret():
+    body = {"messages": [{"role": "user", "content": "it is abc123defXYZ"}]}
+    assert values.asked(body) is body
+    assert values.redact(body) is body
+    values.given({"password": "abc123defXYZ"})
+    assert "abc123defXYZ" not in str(values.redact(body))
+    schema = {"properties": {"password": {"default": "hunter22"}}}
+    assert values.asked(schema["properties"], "properties") == schema["properties"]
+    assert "hunter22" not in str(values.redact(schema["properties"]))
+
+
+def test_long_texts_that_are_alike_at_both_ends_are_two():
+    words = ["word"] * 2000
+    clean = " ".join(words)
+    assert redact_text(clean) is clean
+    for at in range(0, 2000, 111):
+        secret = " ".join([*words[:at], f"password={WORD}", *words[at:]])
+        alike = secret.replace(f"password={WORD}", "x" * len(f"password={WORD}"))
+        for _ in range(2):
+            assert redact_text(alike) is alike
+            assert WORD not in redact_text(secret)
+            assert WORD not in asked_text(secret)
+
+
+def test_a_number_is_no_fraction_of_the_same_size():
+    OWN.use(Rules(profile="personal"))
+    card = 4111111111111111
+    assert values.redact({"n": float(card)}) == {"n": float(card)}
+    assert values.redact({"n": card}) != {"n": card}
+
+
+@pytest.mark.parametrize("sign", [chr(code) for code in range(1, 128)] + ["é", ""])
+def test_signs_of_two_letters_are_found_whatever_follows(sign: str):
+    assert "-u" in ANCHORS.held_in(f"a -u{sign}")
+    assert "-u" in ANCHORS.held_in(f"-U{sign}b")
 
 
 REFERENCE = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
@@ -141,6 +284,41 @@ def test_the_words_of_a_text_are_the_same_without_the_library(text: str):
     ANCHORS._searches = None
     anchors._searches_for.cache_clear()
     assert alone == held
+
+
+def test_rules_that_hold_again_need_nothing_that_was_not_made_before():
+    """As a process begins, no profile holds; once one held and went, the same words are looked for."""
+    fields = _Fields()
+    begun = ANCHORS._words["fields"]
+    fields.use(STRICT_FIELDS, ())
+    assert ANCHORS._words["fields"] != begun
+    FIELDS.use((), ())
+    assert ANCHORS._words["fields"] == begun
+
+
+@pytest.mark.parametrize("profile", [None, "personal"])
+def test_so_few_signs_are_looked_for_that_it_takes_less(profile: str | None):
+    OWN.use(Rules(profile=profile))
+    words = {word: place for said in ANCHORS._words.values() for place, held in said for word in held if len(word) > 1}
+    assert len(anchors._signs_of(words)[0]) < 250
+
+
+def test_a_mark_that_is_all_there_is_is_searched_once(monkeypatch: pytest.MonkeyPatch):
+    GIVEN.forget()
+    searched: list[str] = []
+    held_in = ANCHORS.held_in
+    monkeypatch.setattr(ANCHORS, "held_in", lambda text: searched.append(text) or held_in(text))
+    for _ in range(3):
+        fields = {"authorization": "<redacted>", "said": "a <redacted> b"}
+        assert values.redact(fields) is fields
+    assert sorted(text for text in searched if "redacted" in text) == ["<redacted>", "a <redacted> b"]
+
+
+def test_a_short_word_that_an_answer_gave_is_taken_out():
+    GIVEN.forget()
+    values.given({"password": "a1b2"})
+    assert redact_text("a1b2") == "<redacted>"
+    assert values.redact(["x", "a1b2", "y", "z", "a1b2c"]) == ["x", "<redacted>", "y", "z", "<redacted>c"]
 
 
 def test_a_secret_with_half_a_letter_is_taken_out():

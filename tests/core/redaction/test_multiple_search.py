@@ -19,7 +19,6 @@ pytestmark = pytest.mark.skipif(find_spec("hyperscan") is None, reason="Hypersca
 
 PATTERNS = (
     *personal._OF_PERSONAL.values(),
-    *personal._OF_STRICT.values(),
     *personal._OF_ADDRESSES.values(),
     shapes._FORM_OF_PARTS,
 )

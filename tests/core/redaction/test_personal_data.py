@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import example, settings
 from hypothesis import given as for_all
-from hypothesis import settings
 from hypothesis import strategies as st
 from tests.core.redaction.personal_kinds import HARMLESS, PERSONAL
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS
@@ -136,6 +136,7 @@ def test_a_stream_of_personal_data_is_judged_as_the_whole(kind: str):
     ),
     st.lists(st.integers(1, 9), min_size=1, max_size=5),
 )
+@example(["ann.lee+bills@mail.example.com", "+4930901820", "@", "+49 170 1234567", "X2482300W"], [1])
 def test_personal_data_in_pieces_is_found_however_they_are_cut(parts: list[str], cuts: list[int]):
     text = "".join(parts)
     growing, found, at, index = Growing(), [], 0, 0
@@ -158,6 +159,18 @@ PARTS = [
 
 @settings(max_examples=1500, deadline=None)
 @for_all(st.lists(st.sampled_from(PARTS), max_size=10))
+@example(
+    [
+        "chatcmpl-9abcDEF123456789",
+        "415-555-2671",
+        "415-555-2671",
+        "home_address",
+        "api",
+        "home_address",
+        " ",
+        "ann@a.bc",
+    ]
+)
 def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found(parts: list[str]):
     """The scans that let most texts pass miss nothing that the full rules find."""
     text = "".join(parts)
@@ -169,7 +182,9 @@ def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found
             always.setattr(named, name, lambda _text, _start, _end: False)
         always.setattr(named, "_places_of", lambda hint, _is_name: re.compile(hint))
         in_full = secrets_in(text, ANCHORS.words)
-    assert found == in_full
+    # Of a run that is longer than any name, the scans may name another part, and so more of it.
+    taken = {place for span in found for place in range(span.start, span.end)}
+    assert taken.issuperset(place for span in in_full for place in range(span.start, span.end))
 
 
 DIGITS = (
@@ -182,12 +197,13 @@ DIGITS = (
 @settings(max_examples=1500, deadline=None)
 @for_all(st.lists(st.sampled_from(DIGITS), max_size=11).map("".join))
 def test_numbers_are_found_as_by_a_search_from_every_digit(text: str):
-    """Dates, and digits that go on a word, are passed over: nothing that is looked for begins there."""
+    """Dates, digits that go on a word, and short ones that no word names are passed over: nothing begins there."""
     found = apart(personal_rules.personal_in(text, ANCHORS.held_in(text)))
     with pytest.MonkeyPatch.context() as always:
         always.setattr(personal_rules, "_RUN", re.compile(rb"0(?:[-+ ./()]{0,2}0){7,}"))
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
         always.setattr(personal_rules, "_DATE", re.compile(r"(?!)"))
+        always.setattr(personal_rules._OF_DIGITS, "may_be_named_in", lambda _text: True)
         in_full = apart(personal_rules.personal_in(text, ANCHORS.words))
     assert found == in_full
 

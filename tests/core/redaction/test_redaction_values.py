@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -154,6 +155,18 @@ def test_a_state_is_kept_alike_with_a_secret_and_with_what_a_replay_gave(text: s
     assert redact(given(answer)) == redact(answer)
 
 
+@pytest.mark.parametrize("start", ["SK", "AC"])
+@pytest.mark.parametrize(
+    "next_key", ["sk-proj-Abc123Def456Ghi789", "xoxb-123456789012-abcdefABCDEF", "AKIAIOSFODNN7EXAMPLE"]
+)
+def test_keys_that_follow_on_each_other_are_taken_out(start: str, next_key: str):
+    hexadecimal = "0123456789abcdef" * 2
+    shown = redact_text(f"a {start}{hexadecimal}{next_key} b")
+    assert hexadecimal not in shown
+    assert next_key not in shown
+    assert redact_text(f"{start}{hexadecimal}0") == f"{start}{hexadecimal}0"
+
+
 def test_marks_that_touch_are_two():
     assert canonical(numbered(1, 12) + numbered(2, 30) + numbered(3, 6)) == MARK * 3
 
@@ -279,3 +292,13 @@ def test_cookies_lose_the_same_in_a_text_as_in_a_value(pairs: list[tuple[str, st
     cookies = "; ".join(f"{name}={value}" for name, value in pairs) or "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
     for value in ({"cookie": cookies}, {"cookies": [cookies]}):
         assert json.loads(redact_text(json.dumps(value))) == redact(value)
+
+
+@pytest.mark.parametrize("value", [range(1000, 5000), dt.timedelta(days=4711), complex(4711, 815)])
+def test_of_a_value_of_a_few_numbers_a_mark_takes_the_place_of_all_so_that_a_state_with_it_is_rebuilt(value: object):
+    shown = redact(encode({"cvv": value, "count": value}))
+    assert isinstance(shown, dict)
+    assert (shown["cvv"], decode(shown["count"])) == (MARK, value)
+    assert redact(shown) == shown
+    small = encode({"cvv": dt.timedelta(seconds=1)})
+    assert redact(small) == small

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -50,6 +51,18 @@ PLACES: dict[str, Callable[[str], Any]] = {
     "lines around": lambda text: f"before\n{text}\nafter",
     "message of an exception": lambda text: ValueError(text),
 }
+
+
+@pytest.mark.parametrize("first", [kind for kind, (text, _) in TEXTS.items() if re.fullmatch(r"[\w.-]+", text)])
+def test_of_two_secrets_without_anything_between_a_second_look_takes_no_more(first: str):
+    for second in TEXTS:
+        shown = redact_text(TEXTS[first][0] + TEXTS[second][0])
+        assert redact_text(shown) == shown, second
+
+
+def test_a_secret_directly_behind_one_of_a_known_length_goes_too():
+    for kind in ("openai", "anthropic", "gitlab", "slack"):
+        assert redact_text(f"a {TEXTS['aws'][0]}{TEXTS[kind][0]} b") == "a <redacted><redacted> b"
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -30,6 +30,8 @@ import agent_tt
 from agent_tt.model import HELD_BACK, Judged
 from agent_tt.recording.runs.output import OutputTap
 from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.own import OWN
+from agent_tt.redaction.rules import Rules
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.streams.answers import Veil
 from agent_tt.redaction.streams.growing import Growing, GrowingShown
@@ -358,6 +360,63 @@ def test_a_secret_with_other_letters_than_ascii_is_covered_in_whole(places: list
     shown = said(b"".join(piece or b"" for piece in kept))
     assert "ter" not in shown
     assert "𝄞" not in shown
+
+
+PLAIN = (
+    "refund ",
+    " policy",
+    "the order, ",
+    " zip",
+    "per ",
+    "pin",
+    " number",
+    "A ",
+    "auth ",
+    "\n",
+    "s",
+    " key",
+    "word ",
+    "ann",
+    " g",
+)
+sayings = st.lists(st.one_of(st.sampled_from(PLAIN), st.sampled_from(PLAIN), words), max_size=24)
+profiles = pytest.mark.parametrize("profile", ["", "personal", "strict"])
+
+
+@profiles
+@settings(max_examples=40, deadline=None)
+@for_all(sayings, st.sampled_from(["chat", "responses", "anthropic", "lines of JSON", "gemini"]), st.integers(1, 3))
+@example(["the order, refund "] * 3 + ["pass", "word: ", "hunter2Xy9Q", " refund "], "chat", 1)
+@example(["the order, refund "] * 3 + ["s", "k-ant-api03-0123456789abcdef", " refund "], "anthropic", 2)
+@example(["the order, refund "] * 3 + ["ann", "@mail.example.com", " refund "], "chat", 1)
+@example(
+    ["the order", " refund", " policy"] * 3 + [" ann", "@mail.example.com", " DE", "89 3704 0044 0532 0130 00"],
+    "chat",
+    1,
+)
+@example([" refund", " X", " B", " A", " B", " policy", " 53 2-11"] * 2, "responses", 1)
+def test_events_as_the_one_before_are_judged_as_any_others(profile: str, parts: list[str], stream: str, size: int):
+    content_type, make = STREAMS[stream]
+    events = make([part for text in parts for part in cut(text, 40, 80)])
+    pieces = [b"".join(events[at : at + size]) for at in range(0, len(events), size)]
+    OWN.use(Rules(profile=profile))
+    try:
+        kept, _ = kept_of(pieces, content_type)
+        letters, _ = kept_of(cut(b"".join(pieces), *range(0, 40_000, 7)), content_type)
+    finally:
+        OWN.use(Rules())
+    assert [len(piece or b"") for piece in kept] == [len(piece) for piece in pieces]
+    assert b"".join(piece or b"" for piece in kept) == b"".join(piece or b"" for piece in letters)
+
+
+def test_events_that_say_the_same_again_are_joined_as_often():
+    key = "AKIA" + "Q1Z9" * 4
+    pieces = [json.dumps(key[at : at + 4]).encode() + b"\n" for at in range(0, len(key), 4)]
+    kept, _ = kept_of([b'"key "\n', *pieces, b'" end"\n'], LINES)
+    assert b"Q1Z9" not in b"".join(piece or b"" for piece in kept)
+    secret = TEXTS["anthropic"][1]
+    typed = [event({"type": secret, "delta": {"text": text}}) for text in ("one ", "two ", "three ")]
+    assert secret.encode() not in b"".join(piece or b"" for piece in kept_of(typed, EVENTS)[0])
 
 
 def test_most_pieces_are_kept_as_they_come():

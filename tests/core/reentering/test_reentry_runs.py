@@ -12,6 +12,7 @@ import pytest
 from tests.core.reentering.support import LOOP, PRELUDE, Project
 from tests.patience import PATIENCE_SECONDS
 
+from agent_tt.comparing.steps.effects import effects_between
 from agent_tt.errors import CannotReenter, InvalidEdit, StepNotFound, UsageError
 from agent_tt.forking.editing.call_edits import parse_call_edit
 from agent_tt.forking.plan import plan_fork
@@ -51,6 +52,52 @@ def test_a_part_of_a_result_and_an_error_can_be_given(shop: Project):
     assert (failed.status, failed.error is not None and failed.error.short) == ("failed", "TimeoutError: no answer")
     assert failed.steps == 2
     shop.check_replay(fork)
+
+
+def test_calls_that_an_edit_or_the_recording_answers_are_said_to_have_been_answered_and_cost_nothing(project: Project):
+    project.record(
+        PRELUDE
+        + """
+@agent_tt.llm(model="gpt-4o")
+def ask(question):
+    did("asked")
+    return {"content": "pay", "usage": {"prompt_tokens": 100, "completion_tokens": 5}}
+
+
+@agent_tt.tool(effect="write")
+def pay(euros):
+    did("paid")
+    return {"euros": euros, "step": n}
+
+
+state = {"paid": []}
+with agent_tt.record("payer", state=state) as run:
+    for n in (1, 2):
+        with run.step("work"):
+            ask(f"what now, {n}?")
+            price(n)
+            state["paid"] += [pay(7)["step"], pay(7)["euros"]]
+"""
+    )
+    before = project.done()
+    fork = project.forked("payer", results={"1.4.euros": 50}, policy={"pay": "recorded"})
+    assert (fork.status, project.state(fork)) == ("succeeded", {"paid": [1, 50, 2, 7]})
+    assert project.done()[len(before) :] == ["asked", "price-2"]
+    with closing(project.store) as store:
+        effects = effects_between(store, fork, 1)
+        first, second = store.steps(fork.id)
+    happened = [(row.step, row.name, row.happened, row.because) for row in effects.rows]
+    assert happened == [
+        (1, "ask", "recorded", ""),
+        (1, "price", "recorded", ""),
+        (1, "pay", "recorded", ""),
+        (1, "pay", "stubbed", "you"),
+        (2, "pay", "recorded", "you"),
+        (2, "pay", "recorded", "you"),
+    ]
+    assert (effects.models, effects.reads) == ({"gpt-4o": 1}, {"price": 1})
+    assert (first.tokens_in, second.tokens_in) == (None, 100)
+    project.check_replay(fork)
 
 
 @pytest.mark.parametrize("step", [0, 3])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.warm
+pytestmark = pytest.mark.warm("httpx_ws", "websocket", "websockets.legacy.client", "websockets.sync.client")
 
 CLIENTS = {
     "websockets": """

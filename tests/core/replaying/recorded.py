@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agent_tt
@@ -16,7 +18,6 @@ from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from agent_tt.model import Run
 
@@ -58,13 +59,22 @@ class Recorded:
 
 
 def record(folder: Path, agent: Callable[[], Any]) -> Recorded:
-    """Run an agent for real, recording it into a store in `folder`."""
+    """Run an agent for real, recording it into a store in `folder`.
+
+    Its project is the folder that it is written in, not that of all tests: a replay goes through each name of each
+    module of the project as it begins and as it ends, and there are hundreds of tests to be gone through.
+    """
     path = folder / "runs.db"
     try:
         result = run_agent(agent, store=path)
     except Exception as error:
         result = error
-    return read(path, result)
+    recorded = read(path, result)
+    code = getattr(inspect.unwrap(agent), "__code__", None)
+    if code is not None:
+        root = str(Path(code.co_filename).parent)
+        recorded.run = replace(recorded.run, code=replace(recorded.run.code, root=root))
+    return recorded
 
 
 def read(path: Path, result: Any = None) -> Recorded:

@@ -31,6 +31,17 @@ def test_a_lane_beside_it_comes_before_one_of_the_same_function_elsewhere():
     assert chosen(calls, "main/team.1/one.0") == ["main/team.1/ask.0"]
 
 
+def test_jobs_of_a_lane_that_has_another_number_now_go_along_those_of_their_own_numbers():
+    calls = [call(1, "main/work.8/job.0"), call(2, "main/work.8/job.1"), call(3, "main/work.8/job.2")]
+    asked_now = ("main/work.7/job.1", "main/work.7/job.2", "main/work.7/job.0")
+    assert chosen(calls, *asked_now) == ["main/work.8/job.1", "main/work.8/job.2", "main/work.8/job.0"]
+
+
+def test_once_one_job_of_a_lane_went_along_another_lane_those_beside_it_do_too():
+    calls = [call(1, "main/work.5/job.0"), call(2, "main/work.8/job.3"), call(3, "main/work.8/job.0")]
+    assert chosen(calls, "main/work.7/job.3", "main/work.7/job.0") == ["main/work.8/job.3", "main/work.8/job.0"]
+
+
 def test_a_question_that_was_never_answered_is_the_last_choice():
     calls = [call(1, "main/ask.0", error=CANCELLED), call(2, "main/ask.1"), call(3, "main/ask.2", error=CANCELLED)]
     assert chosen(calls, "main/deeper.0", "main/deeper.1") == ["main/ask.1", "main/ask.0"]

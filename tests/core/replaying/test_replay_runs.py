@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -131,6 +132,46 @@ def main(state=None):
 if __name__ == "__main__":
     main()
 """
+
+
+WITH_CLIENT = """
+import agent_tt
+
+
+class Client:
+    def find(self, word):
+        return word.upper()
+
+
+@agent_tt.tool(effect="read")
+def find(client, word):
+    return client.find(word)
+
+
+def main(state=None):
+    state = state or {"client": Client(), "found": None}
+    with agent_tt.record("clerk", state=state) as run:
+        with run.step("look", state):
+            state["found"] = find(state["client"], "tea")
+        with run.step("again", state):
+            state["found"] = find(state["client"], state["found"])
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("launched", [False, True])
+def test_an_agent_whose_first_state_is_known_only_as_text_makes_it_again(project: Project, launched: bool):
+    project.write(WITH_CLIENT)
+    started = ("-m", "agent_tt_tui", "record", "--", sys.executable, "agent.py") if launched else ()
+    project.run(*started)
+    report = project.replay()
+    assert report.is_faithful, (report.divergences, report.agent)
+    assert (report.served, report.recorded) == (2, 2)
+    forked = agent_tt.fork("latest", 1, by="replay", store=project.store_path)
+    assert forked.wait(PATIENCE_SECONDS) == 0
 
 
 def test_an_agent_that_takes_a_state_is_replayed_from_it(shop):

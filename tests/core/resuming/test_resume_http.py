@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.warm
+pytestmark = pytest.mark.warm("httpx")
 
 AGENT = """
 import os, sys

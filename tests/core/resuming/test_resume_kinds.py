@@ -27,6 +27,7 @@ def charge(order_id):
 """
 
 
+@pytest.mark.warm("openai")
 @pytest.mark.parametrize("form", ["plain", "stream"])
 def test_a_model_loop_goes_on_as_if_nothing_had_happened(project: Project, form: str):
     pytest.importorskip("openai")

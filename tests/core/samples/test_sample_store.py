@@ -11,7 +11,8 @@ from contextlib import closing
 import pytest
 
 from agent_tt import samples
-from agent_tt.errors import NotFound, UsageError
+from agent_tt.cache_files import cache_folder
+from agent_tt.errors import AgentFailed, NotFound, UsageError
 from agent_tt.store import open_store
 
 pytestmark = pytest.mark.warm
@@ -85,9 +86,70 @@ def test_long_haul_is_made_on_demand_and_tells_how_far_it_is(store_path, opened)
     assert len(opened().state(run_id, 60)["messages"]) == 1 + 2 * 60
 
 
+def test_long_haul_goes_on_where_it_was_stopped_and_then_leaves_nothing_behind(store_path, opened):
+    kept = cache_folder("samples")
+
+    def stop_at(least):
+        def stop(done, _total):
+            if done >= least:
+                raise KeyboardInterrupt
+
+        return stop
+
+    for least in (20, 300):  # it is also stopped while it goes on
+        with pytest.raises(KeyboardInterrupt):
+            samples.build("long-haul", store_path, stop_at(least), steps=2000)
+    assert not store_path.exists()
+    (half,) = kept.iterdir()
+    with closing(open_store(half / "long-haul.db", read_only=True)) as source:
+        (broken,) = source.runs()
+        assert 300 <= broken.steps < 2000
+        assert broken.status in {"crashed", "interrupted"}
+    assert samples.build("long-haul", store_path, steps=3)  # another length is another run
+    assert half.exists()
+    seen = []
+    run_id = samples.build("long-haul", store_path, lambda done, total: seen.append((done, total)), steps=2000)
+    assert seen[0][0] >= 300
+    assert seen[-1] == (2000, 2000)
+    assert seen == sorted(seen)
+    run = opened().run(run_id)
+    assert (run.id, run.steps, run.status) == (broken.id, 2000, "succeeded")
+    assert len(opened().state(run_id, 2000)["messages"]) == 1 + 2 * 2000
+    assert opened().verify() == []
+    assert list(kept.iterdir()) == []
+
+
+def test_a_sample_that_cannot_go_on_is_begun_anew_the_next_time(store_path, opened, monkeypatch):
+    def stop(done, _total):
+        if done >= 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        samples.build("long-haul", store_path, stop, steps=1000)
+    monkeypatch.setattr("agent_tt.samples._resume", lambda *_: (3, "the reason"))
+    with pytest.raises(AgentFailed, match="exit code 3"):
+        samples.build("long-haul", store_path, steps=1000)
+    run_id = samples.build("long-haul", store_path, steps=1000)
+    assert opened().run(run_id).steps == 1000
+
+
+def test_where_the_cache_cannot_be_used_long_haul_is_made_all_the_same(store_path, opened, tmp_path, monkeypatch):
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a file"))
+    samples.build("long-haul", store_path, steps=3)
+    assert opened().run("long-haul").steps == 3
+
+
 def test_the_length_of_other_samples_cannot_be_set(store_path):
     with pytest.raises(UsageError, match="refund-loop has as many steps as its agent makes"):
         samples.build("refund-loop", store_path, steps=5)
+
+
+def took(store, name):
+    """Seconds that each call of a run took. How often the recorder looks at its clock adds some milliseconds."""
+    run = store.run(name)
+    calls = [call for step in store.steps(run.id) for call in store.calls(run.id, step.number)]
+    return [(call.ended_us - call.started_us) / 1e6 for call in calls]
 
 
 def test_one_command_records_the_shipped_runs_again(tmp_path):
@@ -101,10 +163,13 @@ def test_one_command_records_the_shipped_runs_again(tmp_path):
     )
     assert done.stdout.count("\n") == 4
     assert [path.name for path in tmp_path.iterdir()] == ["again.db"]
-    with closing(open_store(target, read_only=True)) as store:
+    shipped = samples.folder() / samples.SHIPPED_RUNS
+    with closing(open_store(target, read_only=True)) as store, closing(open_store(shipped, read_only=True)) as before:
         assert {run.name: run.steps for run in store.runs()} == {
             sample.name: sample.steps for sample in samples.names() if sample.prebuilt
         }
+        for run in before.runs():
+            assert took(store, run.name) == pytest.approx(took(before, run.name), abs=0.01)
 
 
 def test_an_agent_run_by_its_path_records_into_the_store_of_the_user(tmp_path, store_path, opened):

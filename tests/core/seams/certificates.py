@@ -33,7 +33,7 @@ def certificate_files(name: str = "127.0.0.1") -> tuple[Path, Path]:
     subprocess.run(
         [
             openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+            "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:127.0.0.1,DNS:{name}",
             "-keyout", str(key), "-out", str(certificate),
         ],
         check=True,

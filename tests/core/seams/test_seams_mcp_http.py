@@ -26,6 +26,7 @@ from agent_tt.intercepting.rules import read_rule
 from agent_tt.model import NewFork, NewRun
 from agent_tt.recording.calls.exchange import Asked, begin_exchange, requests_for
 from agent_tt.recording.session import SESSION
+from agent_tt.seams.mcp.mcp_streams import RecordedRead
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -180,6 +181,36 @@ def test_what_the_server_asks_during_a_call_the_agent_answers_again(tools: Tools
     server.stop()
     for _ in range(5):
         assert replayed(agent, kept) == first
+
+
+def test_a_reply_that_comes_once_more_after_the_client_has_left_breaks_nothing():
+    """Where we answer, the client may leave before its transport has handed over the same reply."""
+    import anyio
+
+    class Silent:
+        def received(self, _item: object) -> bool:
+            return True
+
+        def ended(self) -> None:
+            pass
+
+    async def leaves(*, reads: bool) -> None:
+        send, receive = anyio.create_memory_object_stream[str](0)
+        read = RecordedRead(receive, Silent(), asyncio.Queue())
+        if reads:
+            waiting = asyncio.ensure_future(read.receive())
+            await asyncio.sleep(0)
+            waiting.cancel()
+        await read.aclose()
+        with anyio.fail_after(PATIENCE_SECONDS):
+            for word in ("reply", "later"):
+                await send.send(word)
+        read.left()
+        await receive.aclose()
+        await send.aclose()
+
+    asyncio.run(leaves(reads=False))
+    asyncio.run(leaves(reads=True))
 
 
 def test_a_fork_denies_a_tool_that_writes_and_lets_the_session_be(tools: Tools, tmp_path: Path):

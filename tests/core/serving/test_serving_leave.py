@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import threading
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +18,10 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt import samples
+from agent_tt.errors import Damaged, InvalidEntryPoint, UsageError
 from agent_tt.serving.debugger import Debugger
 from agent_tt.serving.running import Leave, Runner
+from agent_tt.serving.starting import Starter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +58,7 @@ calls = {
     "blame": {"at": run, "path": "answer"}, "find": {"text": "refused"},
     "where": {"run": run, "expression": "error"}, "diff": {"a": run + "@1", "b": run},
     "compare": {"a": run, "b": "refund-loop"}, "context": {"at": run + "@7"},
+    "links": {"at": run + "@7"}, "range": {"at": run + "@2..5"},
 }
 assert set(calls) == set(debugger.tools), set(debugger.tools) ^ set(calls)
 for name, arguments in calls.items():
@@ -92,6 +97,29 @@ def test_as_many_agents_are_started_as_were_allowed(store):
     assert answered(debugger, "fork", at=f"{FLAKY}@9", dry_run=False, wait=300)["status"] == "succeeded"
     assert "2 agents were started" in answered(debugger, "replay", run=FLAKY)["error"]["message"]
     assert answered(debugger, "fork", at=f"{FLAKY}@9")["dry_run"] is True
+
+
+def test_what_is_refused_or_cannot_be_started_uses_up_no_agent(store, tmp_path):
+    starter = Starter(Leave(runs=1))
+    with closing(agent_tt.open_source(store)) as source:
+        run = source.run(FLAKY)
+        plan = starter.plan(source, run, 9, [])
+        boundary = tuple(replace(row, kept_by="a list") for row in plan.boundary)
+        with pytest.raises(UsageError, match="cannot hold"):
+            starter.fork(replace(plan, boundary=boundary))
+        with pytest.raises(InvalidEntryPoint):
+            starter.fork(replace(plan, code=replace(plan.code, interpreter=str(tmp_path / "none"))))
+        with closing(sqlite3.connect(store)) as plain, plain:
+            plain.execute("UPDATE calls SET name = name || 's' WHERE kind = 'tool'")
+        with pytest.raises(Damaged):
+            starter.replay(source, run, observe=False, seconds=300, cancelled=lambda: False)
+        with closing(sqlite3.connect(store)) as plain, plain:
+            plain.execute("UPDATE calls SET name = substr(name, 1, length(name) - 1) WHERE kind = 'tool'")
+        assert starter.started == 0
+        assert starter.fork(plan).wait(PATIENCE_SECONDS) is not None
+        assert starter.started == 1
+        with pytest.raises(UsageError, match="1 agents were started"):
+            starter.fork(plan)
 
 
 def test_a_client_may_deny_more_and_wait_less_and_never_the_other_way_round(store):

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.warm("mcp.server.lowlevel", "mcp.server.stdio", "uvicor
 TOKEN = "a token that nobody guesses"
 READING = {
     *("runs", "overview", "oddities", "step", "state", "call", "effects", "blame", "find", "where", "diff", "compare"),
-    "context",
+    *("context", "links", "range"),
 }
 
 
@@ -221,6 +221,19 @@ async def test_with_leave_to_run_tools_that_write_stay_denied_and_no_client_can_
         assert {effect["happened"] for effect in fork["effects"]} == {"denied"}
         assert (fork["status"], fork["answer"]) == ("failed", None)
         assert "denies it" in fork["error"]
+
+
+@pytest.mark.parametrize("over", [over_stdio, over_http])
+async def test_a_client_asks_what_fed_a_step_and_what_a_range_of_steps_did(over, store, environment):
+    async with over(store, environment) as client:
+        run = next(each["run"] for each in (await ask(client, "runs"))["runs"] if each["name"] == FLAKY)
+        links = await ask(client, "links", at=f"{run}@3")
+        assert {each["known"] for each in links["links"]} <= {"recorded", "inferred from equal texts"}
+        assert all(
+            f"{run}@3" in (each["at"].partition("#")[0], each["fed"].partition("#")[0]) for each in links["links"]
+        )
+        some = await ask(client, "range", at=f"{run}@3..7")
+        assert (some["from"], some["to"], some["since"], some["steps"]) == (f"{run}@3", f"{run}@7", f"{run}@2", 5)
 
 
 async def test_several_clients_ask_at_once(store, environment):

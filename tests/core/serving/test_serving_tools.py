@@ -338,6 +338,29 @@ def test_recordings_of_other_systems_are_answered_from(kind):
     assert opened
 
 
+def test_what_fed_a_step_is_told_with_how_each_is_known():
+    with closing(agent_tt.open_source(SAMPLES, read_only=True)) as source:
+        run = source.run("research-team").id
+        answer = told(source, "links", at=f"{run}@7")
+        assert (answer["fed_by"], answer["fed_by_inferred"], answer["fed_inferred"]) == ("6", "3", "12")
+        assert {each["known"] for each in answer["links"] if each["at"].startswith(f"{run}@6")} >= {"recorded"}
+        assert all(each["fed"].partition("#")[0] in (f"{run}@7", f"{run}@12") for each in answer["links"])
+
+
+def test_a_range_tells_what_its_steps_did_and_nothing_of_others():
+    with closing(agent_tt.open_source(SAMPLES, read_only=True)) as source:
+        run = source.run(FLAKY)
+        parts = [told(source, "range", at=f"{run.id}@{first}..{last}") for first, last in ((1, 4), (5, run.steps))]
+        whole = told(source, "range", at=f"{run.id}@..")
+        for name in ("steps", "errors", "tokens_in"):
+            assert whole[name] == sum(part[name] for part in parts)
+        assert (parts[1]["from"], parts[1]["since"]) == (f"{run.id}@5", f"{run.id}@4")
+        steps = {each["at"].partition("@")[2].partition("#")[0] for each in parts[1]["did"] if each["what"] == "effect"}
+        assert steps <= {str(step) for step in range(5, run.steps + 1)}
+        assert {each["what"] for each in whole["did"]} == {"effect", "change"}
+    assert asked(SAMPLES, "range", at=FLAKY)["error"]["kind"] == "usage"
+
+
 def test_every_tool_says_what_it_takes_in_a_schema():
     for tool in TOOLS.values():
         schema = tool.schema()

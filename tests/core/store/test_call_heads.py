@@ -25,10 +25,10 @@ def test_heads_are_the_calls_of_all_steps_across_a_fork_without_what_they_carrie
     writer.close_step(number, StepEnd("ok"), {})
     every = [made for step in store.steps(child) for made in store.calls(child, step.number)]
     bare = {"args": None, "result": None, "error": None, "signature": None, "lane_seq": 0, "delivered": None}
-    bare |= {"started_us": None, "ended_us": None}
     assert [head.name for head in store.call_heads(child)] == ["search"] * 4 + ["late"]
     assert store.call_heads(child) == [replace(made, **bare) for made in every]
     assert store.call_heads(child, 3) == store.call_heads(child)[4:]
+    assert store.call_heads(child, 2, 3) == store.call_heads(child)[2:4]
 
 
 def test_a_call_is_read_with_its_arguments_and_without_the_large_parts_of_its_result(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tt.store.liveness import Owner, current_owner, is_alive, start_in
+from agent_tt.store.liveness import Clock, Owner, as_if, current_owner, is_alive, now_us, start_in
 
 STATE, FLAGS, START, PENDING = 0, 6, 19, 28
 """Fields of `/proc/PID/stat` after the name."""
@@ -67,3 +67,14 @@ def test_a_stopped_process_is_gone_the_moment_it_is_killed() -> None:
         assert is_alive(owner, None)
         process.kill()
         assert not is_alive(owner, None)
+
+
+def test_what_is_written_as_if_at_another_time_is_written_at_that_or_at_what_a_clock_tells_each_time() -> None:
+    other, clock, times = Owner("elsewhere", "", 1, 1), Clock(), iter(range(10, 20))
+    with as_if(7, other):
+        assert (now_us(), clock.now_us(), current_owner()) == (7, 7, other)
+        with as_if(lambda: next(times), None):
+            assert [now_us(), clock.now_us(), now_us()] == [10, 11, 12]
+            assert current_owner().pid == os.getpid()
+        assert (now_us(), current_owner()) == (7, other)
+    assert now_us() > 20

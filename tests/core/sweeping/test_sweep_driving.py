@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 import agent_tt
+from agent_tt.codec.encode import encode
 from agent_tt.errors import (
     AgentFailed,
     Interrupted,
@@ -17,11 +19,11 @@ from agent_tt.errors import (
     UsageError,
 )
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import ErrorInfo, NewFork, NewRun
+from agent_tt.model import ErrorInfo, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts
 from agent_tt.rerunning.launch import _new_run
 from agent_tt.sweeping import resume_sweep, running
-from agent_tt.sweeping.axes import Axis, axis_of
+from agent_tt.sweeping.axes import Axis, axes_of, axis_of
 from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.driving import drive, start_sweep, take_up
 from agent_tt.sweeping.matrix import MatrixReader
@@ -345,6 +347,24 @@ def test_a_mistyped_path_names_what_may_have_been_meant_and_can_be_insisted_on(b
     # What another edit of every run puts there is there.
     fixed = axis_of("set", 'extra={"a": 1}')
     plan_sweep(by_hand.store, by_hand.run, Definition((fixed, axis_of("set", "extra.a=1,2")), fork=ForkRequest(1)))
+
+
+def test_each_value_keeps_the_type_of_what_it_replaces_or_the_sweep_is_refused(by_hand: ByHand, forks: Forks) -> None:
+    writer = by_hand.store.begin_run(NewRun(name="typed", code=by_hand.run.code), {"price": Decimal("9.90")})
+    writer.close_step(writer.open_step(NewStep("think")), StepEnd("ok"), {"price": Decimal("9.90")})
+    writer.finish("succeeded")
+    run = by_hand.store.run("typed")
+
+    def planned(axis: Axis) -> list[object]:
+        plan = plan_sweep(by_hand.store, run, Definition((axis,), fork=ForkRequest(1)))
+        return [plan.first.edits[0].value]
+
+    assert planned(axis_of("set", "price=12.5,3")) == [encode(Decimal("12.5"))]
+    assert planned(axis_of("retype", "price=12.5,3")) == [12.5]
+    with pytest.raises(InvalidEdit, match='"soon" is no Decimal'):
+        planned(axis_of("set", 'price=12.5,"soon"'))
+    with pytest.raises(UsageError, match="price is varied twice"):
+        axes_of([axis_of("set", "price=1,2"), axis_of("retype", "price=3,4")])
 
 
 def test_the_pre_flight_counts_runs_tokens_and_cost(by_hand: ByHand, forks: Forks) -> None:

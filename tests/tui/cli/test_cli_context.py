@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from agent_tt.errors import UsageError
 from agent_tt_tui.cli.root import root
 
 ROOT = Path(__file__).parents[3]
@@ -48,10 +49,42 @@ def test_json_has_every_tile_and_they_partition_each_item():
     assert [call["step"] for call in whole["calls"]] == list(range(1, 11))
 
 
+def test_a_call_without_its_step_is_refused():
+    done = CliRunner().invoke(root, ["--store", SAMPLES, "context", "refund-loop", "--call", "2"])
+    assert isinstance(done.exception, UsageError)
+    assert "context refund-loop STEP --call 2" in done.exception.hint
+
+
 @pytest.mark.parametrize(
     ("place", "says"), [(("refund-loop", "0"), "asked no model"), (("no-such-run",), "no-such-run")]
 )
 def test_what_is_not_there_is_said_with_what_is(place, says):
     done = CliRunner().invoke(root, ["--store", SAMPLES, "context", *place])
     assert done.exit_code != 0
+    assert says in str(done.exception)
+
+
+def test_a_call_is_compared_with_any_other():
+    shown = run("refund-loop", "5", "--against", "3")
+    assert "+151 -0 against step 3" in shown
+    rows = [row for row in shown.splitlines() if row.startswith("+")]
+    assert len(rows) == 6
+    found = json.loads(run("refund-loop", "3", "--against", "5#1", "--json"))
+    assert found["before"] == {"step": 5, "call": 1}
+    assert len(found["cuts"]) == 6
+    assert "6 items of step 5 that step 3 lacks" in run("refund-loop", "3", "--against", "5")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("refund-loop", "--against", "3"), "--against is of one step"),
+        (("refund-loop", "5", "--against", "3#x"), "is not STEP or STEP#CALL"),
+        (("refund-loop", "5", "--against", "99"), "there is no step 99"),
+        (("refund-loop", "5", "--against", "0"), "asked no model"),
+        (("refund-loop", "5", "--against", "3#9"), "it has no call 9"),
+    ],
+)
+def test_what_cannot_be_compared_with_is_refused(words, says):
+    done = CliRunner().invoke(root, ["--store", SAMPLES, "context", *words])
     assert says in str(done.exception)

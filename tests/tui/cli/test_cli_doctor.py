@@ -83,6 +83,25 @@ def test_an_extra_names_what_it_lacks_and_how_it_is_installed(
     assert not any(about in found for about in ("extra test", "extra check"))
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("theme = 'nord'\nglyphs = 'ascii'", "ASCII, theme nord"),
+        ("", "Unicode, theme tt-"),
+        ("theme = 'none'", "theme tt-"),
+    ],
+)
+def test_the_terminal_is_told_with_the_look_that_was_chosen(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, said: str
+) -> None:
+    folder = tmp_path / "config" / "agent-tt"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(settings)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    found = {each["about"]: each for each in command("doctor", "--json").json}  # type: ignore[union-attr, index]
+    assert said in found["terminal"]["words"]
+
+
 def test_an_editor_that_is_not_there_is_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor --wait")
     found = {each["about"]: each for each in command("doctor", "--json").json}  # type: ignore[union-attr, index]

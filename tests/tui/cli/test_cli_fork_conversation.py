@@ -6,13 +6,14 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.core.forking.conversation_models import CALL, WORDS, models
 from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+pytestmark = pytest.mark.warm
 
 _CALL = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "a.toml"}'}}
 _MESSAGES = [

@@ -81,7 +81,7 @@ def test_the_fork_that_mends_an_agent_is_kept_and_its_first_version_fails_with_t
     assert "1 failed" in tested.out
     (line,) = [line for line in tested.out.splitlines() if "agent-tt compare" in line]
     compared = command(*line.split()[1:])
-    assert "diverged at 2" in compared.out
+    assert "parted at 2" in compared.out
 
 
 def test_that_a_thread_in_the_recording_is_not_redacted_is_said_where_one_is(command, project):

@@ -14,6 +14,8 @@ from agent_tt.model.facts import RunFacts
 from agent_tt.questions import NewQuestion
 from agent_tt.store import open_store
 
+pytestmark = pytest.mark.warm
+
 HOLD = "from agent_tt_tui.cli.root import main; main()"
 
 
@@ -91,7 +93,8 @@ def test_ctrl_c_and_let_go_end_a_hold_and_a_run_that_ends_ends_it_too(agent, com
     assert "ctrl+c lets it go" in first.stdout.readline()
     agent.waits(hold, amount=5)
     assert "charge" in first.stdout.readline()
-    assert command("hold", "shop", "--let-go", "--store", str(agent.store.path)).out == "shop is let go\n"
+    let_go = command("hold", "shop", "--let-go", "--json", "--store", str(agent.store.path))
+    assert let_go.json == {"event": "let go", "run": agent.run_id, "hold": None}
     assert first.stdout.read().endswith("shop is let go\n")
     assert first.wait(PATIENCE_SECONDS) == 0
     second = held_by(agent)
@@ -101,6 +104,16 @@ def test_ctrl_c_and_let_go_end_a_hold_and_a_run_that_ends_ends_it_too(agent, com
     assert second.wait(PATIENCE_SECONDS) == 0
     first.stdout.close()
     second.stdout.close()
+
+
+def test_a_run_that_ends_between_two_looks_at_it_is_over_and_not_let_go(agent, command, monkeypatch):
+    def end_the_run_and_look(store, run_id):
+        agent.writer.finish("succeeded")
+        return look(store, run_id)
+
+    look = type(agent.store).holds
+    monkeypatch.setattr(type(agent.store), "holds", end_the_run_and_look)
+    assert command("hold", "shop", "--store", str(agent.store.path)).out.endswith("shop is over\n")
 
 
 def test_what_cannot_be_held_is_one_clear_line(agent, command):
@@ -117,4 +130,5 @@ def test_what_cannot_be_held_is_one_clear_line(agent, command):
     plain.finish("succeeded")
     assert "it is succeeded" in command("hold", "plain", *store).err
     assert command("hold", "shop", "--let-go", *store).out == "nobody holds shop\n"
+    assert command("hold", "shop", "--let-go", "--json", *store).json["event"] == "not held"
     assert agent.store.holds() == []

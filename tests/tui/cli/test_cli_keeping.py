@@ -12,7 +12,6 @@ from tests.core.store.recordings import chat, fork, new_store, step
 from tests.core.store.rows import update
 from tests.tui.cli.conftest import HOSTILE
 
-import agent_tt_tui.cli.keeping.delete
 from agent_tt.model import AgentCode, Edit, ErrorInfo, NewFork, NewRun
 from agent_tt.store import open_store
 from agent_tt_tui.text import width
@@ -241,7 +240,7 @@ def test_deleting_asks_on_a_terminal(
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(agent_tt_tui.cli.keeping.delete.sys, "stdin", Typed(answer))
+    monkeypatch.setattr("sys.stdin", Typed(answer))
     done = ours("delete", "other")
     assert done.code == code
     assert "other" in done.out

@@ -71,6 +71,7 @@ PLACES = {
         Place("--at", ("replay", "--pdb")),
     ],
     "diff": [],  # it takes two of them, by position: tested below
+    "again": [],  # it takes a call of one: tested in test_cli_again.py
 }
 """Every command that takes a step of a recorded run."""
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import sys
 import httpx
@@ -34,17 +36,24 @@ print(turns[-2]["you"])
 """
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run `agent-tt` in a process of its own, with a folder of packages on its path."""
-    site = tmp_path / "site"
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages."""
+    site = tmp_path_factory.mktemp("packages") / "site"
     entries = "[agent_tt.providers]\nhello = plug_hello:Hello\n[agent_tt.sources]\ngreetings = plug_source:open_hello\n"
     install(site, "agent-tt-hello", "1.2", entries, plug_hello=HELLO_PROVIDER, plug_source=HELLO_SOURCE)
     install(site, "agent-tt-old", "0.1", "[agent_tt.providers]\nold = plug_old:Old\n")
+    return site
+
+
+@pytest.fixture
+def run(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `agent-tt` in a process of its own, with the folder of packages on its path."""
     (tmp_path / "agent.py").write_text(AGENT)
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    monkeypatch.setenv("PYTHONPATH", path)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENT_TT", "COLUMNS"))}
     own = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "NO_COLOR": "1", "COLUMNS": "120"}
-    python_path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -53,7 +62,7 @@ def run(tmp_path: Path) -> Run:
             text=True,
             check=False,
             cwd=tmp_path,
-            env={**kept, **own, "PYTHONPATH": python_path, "AGENT_TT_STORE": str(tmp_path / "runs.db")},
+            env={**kept, **own, "AGENT_TT_STORE": str(tmp_path / "runs.db")},
             timeout=PATIENCE_SECONDS,
         )
 

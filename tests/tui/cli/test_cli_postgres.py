@@ -41,7 +41,7 @@ def test_every_command_that_reads_takes_an_address(
     assert "card declined" in ask("find", "declined", "--all").out
     assert "written at step 5" in ask("blame", "t", "messages").out
     assert ask("diff", "t@2", f"{url}:t@3").code == 1
-    assert "diverged at 1" in ask("compare", "t", "other").out
+    assert "parted at 1" in ask("compare", "t", "other").out
     assert "nothing is damaged" in ask("verify").out
     assert ask("du", url, "--json").json["free_bytes"] is None
     assert ask("open", "refund-loop").code == 3, "no sample is copied into it"

@@ -14,11 +14,15 @@ from tests.core.interop import graphs
 from tests.postgres_server import SECRET, postgres_saver
 
 from agent_tt import samples
+from agent_tt.addresses import Address
 from agent_tt.sources import open_source
+from agent_tt_tui.cli.options import StorePath
 
 if TYPE_CHECKING:
     from tests.postgres_server import TestDatabase
     from tests.tui.cli.conftest import Command, Finished
+
+pytestmark = pytest.mark.warm
 
 SAMPLE_RUNS = Path(__file__).resolve().parents[3] / "sample_runs"
 SHORT = {"long-haul": ("12",)}
@@ -96,6 +100,9 @@ def test_every_command_that_keeps_order_works_on_a_server(ask: Command, postgres
     assert "written at step 2" in ask("blame", "walk", "log[1]").out
     assert "hits" in ask("find", "hits", "--all").out
     assert "100 %" in ask("stats").out
+    assert (
+        ask("sql", "select step, state(run, step, 'n') n from steps where step = 3", "--format", "nl").json["step"] == 3
+    )
     assert ask("note", "walk@2", "odd").code == 0
     assert ask("tag", "walk", "red").code == 0
     assert ask("rename", "walk", "talk").code == 0
@@ -107,12 +114,27 @@ def test_every_command_that_keeps_order_works_on_a_server(ask: Command, postgres
     assert ask("unpin", "talk").code == 0
     fork = ask("fork", "talk", "--at", "2", "--set", "n=3", "--allow", "search")
     assert "succeeded" in fork.out, fork.out + fork.err
+    dropped = ask("drop", "talk@1", "--yes", "--json").json
+    assert (dropped["steps"], dropped["clean"], "backups" in dropped["left"]) == ([1], True, True)
+    redacted = ask("redact", "talk", "--profile", "personal", "--yes")
+    assert (redacted.code, "The tables hold none of it" in redacted.out) == (0, True), redacted.err
     assert ask("prune", "--max-size", "1KB", "--yes").code == 0
     assert ask("runs", "--json").json == []
-    for words in (("sql", "select 1"), ("redact",), ("drop", "talk@1")):
-        done = ask(*words)
-        assert done.code not in (0, 1), words
-        assert "Traceback" not in done.err
+
+
+def test_an_address_as_it_is_shown_is_that_of_the_environment(
+    ask: Command, postgres: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("agent.py").write_text(AGENT)
+    assert ask("record", "--", sys.executable, "agent.py").code == 0
+    shown = str(Address.of(postgres.url))
+    assert "***" in shown
+    assert "4 steps" in ask("show", "walk", "--store", shown).out
+    assert ask("diff", "walk@1", f"{shown}:walk@1").code == 0
+    monkeypatch.setenv("AGENT_TT_STORE", postgres.url.replace(SECRET, "another-4711"))
+    assert StorePath().convert(shown, None, None).url.count("another-4711") == 1
+    monkeypatch.delenv("AGENT_TT_STORE")
+    assert StorePath().convert(shown, None, None).url == shown
 
 
 def test_of_a_database_with_both_our_tables_are_used_and_langgraphs_are_named(

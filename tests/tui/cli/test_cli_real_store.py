@@ -13,6 +13,8 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.comparing import compare
+from agent_tt.model import NewRun, NewStep, StepEnd
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +80,22 @@ def test_a_run_is_recorded_listed_shown_searched_and_verified(command: Command, 
     assert command("diff", "seeker@1", "seeker@~1", *where, "--json").json == {
         "changes": [{"op": "change", "path": "tried", "old": 1, "new": 3}]
     }
+
+
+def test_steps_of_lanes_that_changed_places_are_folded_under_all_of_their_numbers(
+    command: Command, tmp_path: Path
+) -> None:
+    store = open_store(tmp_path / "lanes.db", create=True)
+    for name, lanes in (("one", "aab"), ("other", "aba")):
+        writer = store.begin_run(NewRun(name), {"n": 0})
+        for lane in lanes:
+            step = writer.open_step(NewStep("take", lane=f"main/thread.{'ab'.index(lane)}"))
+            writer.close_step(step, StepEnd("ok"), {"n": 1})
+        writer.finish("succeeded")
+    store.close()
+    said = command("compare", "one", "other", "--store", str(tmp_path / "lanes.db")).out
+    (folded,) = (line.split() for line in said.splitlines() if "3×" in line)
+    assert [folded[0], folded[folded.index("≡") + 1]] == ["1–3", "1–3"]
 
 
 def test_a_fork_runs_with_the_edited_state_and_is_compared_with_its_parent(

@@ -17,6 +17,8 @@ from tests.patience import PATIENCE_SECONDS
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import asyncio
 import sys

@@ -28,6 +28,8 @@ from agent_tt.store.views import VIEWS
 if TYPE_CHECKING:
     from tests.tui.cli.conftest import Command
 
+pytestmark = pytest.mark.warm
+
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
 TEXT = (DOCS / "sql.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^agent-tt (sql .*)$", TEXT, re.MULTILINE)

@@ -91,7 +91,7 @@ def test_what_an_agent_wrote_never_reaches_the_terminal_as_a_control_code(
 
 def test_a_loop_of_equal_steps_is_one_line_of_a_comparison(command: Command) -> None:
     shown = command("compare", "support", "support/fork-1").out
-    assert "diverged at 2" in shown
+    assert "parted at 2" in shown
     assert "3–5" in shown
     assert "TimeoutError" in shown
 
@@ -107,7 +107,7 @@ def test_a_comparison_says_what_was_swapped_how_the_runs_rejoin_and_which_lanes_
     source.add("one", [start, look, think, *web, done, did("bye", n=10)])
     source.add("other", [start, think, look, *web, done, did("bye", n=10)])
     shown = command("compare", "one", "other").out
-    assert "diverged at 2" in shown
+    assert "parted at 2" in shown
     assert "steps 2 and 3 are swapped in B: look, think" in " ".join(shown.split())
     assert "(step 3)" in shown
     assert "(step 2)" in shown

@@ -14,6 +14,8 @@ from agent_tt_tui.viewmodel.values.difftext import CUT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.values.state_diff import StateDiff
     from agent_tt.comparing.values.states import Change
     from agent_tt.model import Edit
     from agent_tt_tui.cli.terminal import Role, Terminal
@@ -76,6 +78,31 @@ def print_rows(terminal: Terminal, rows: Sequence[DiffLine]) -> None:
             left -= width(text)
             cells.append(Cell(text, _PIECES.get(role, "text")))
         terminal.line(*cells)
+
+
+def print_states(terminal: Terminal, found: StateDiff, names: tuple[str, str], new: Wire) -> None:
+    """Write what differs between two states.
+
+    Args:
+        terminal: where it is written.
+        found: what differs.
+        names: how the states are called.
+        new: the second state.
+    """
+    from agent_tt.comparing.values.echoes import without_echoes
+    from agent_tt_tui.viewmodel.values.difflines import DiffRows
+
+    terminal.line(terminal.safe(f"{names[0]} {terminal.glyphs.to} {names[1]}"))
+    if not found.differ:
+        but = [*(["what is ignored"] if found.ignored else []), *(["the order of keys"] if found else [])]
+        terminal.line(f"The states are equal but for {' and '.join(but)}." if but else "The states are equal.")
+    shown = without_echoes(found.old, new, found)
+    print_rows(terminal, DiffRows(shown, nested=True).lay_out(terminal.columns))
+    if len(shown) < len(found):
+        more = f"{len(found) - len(shown)} more are left out (LangGraph's own, null, order of keys, spaces): --json"
+        terminal.line(Cell(more, "muted"))
+    for remark in found.remarks():
+        terminal.line(Cell(terminal.safe(remark), "muted"))
 
 
 def changes_of(edits: Iterable[Edit]) -> list[Change]:

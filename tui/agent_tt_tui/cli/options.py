@@ -76,6 +76,29 @@ class Options(NamedTuple):
 
         return Terminal.of(sys.stdout)
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether a question can be asked: standard input is a terminal, and output is not JSON."""
+        return not self.as_json and sys.stdin.isatty()
+
+    def agreed(self, what: str, question: str, show: Callable[[Terminal], object] = lambda _: None) -> bool:
+        """Ask before something is done that cannot be undone.
+
+        Args:
+            what: What is about to be done, for the error: `deleting`.
+            question: The question; enter alone means no.
+            show: Shows what would be affected, before the question.
+
+        Raises:
+            UsageError: Nobody is there to be asked.
+        """
+        from agent_tt.errors import UsageError
+
+        if not self.can_ask:
+            raise UsageError(f"{what} asks first, and nobody can be asked here", hint="--yes does not ask.")
+        show(self.terminal())
+        return click.confirm(question, default=False)
+
 
 def tell_waiting(path: Path) -> None:
     """Say on standard error which runs are not, or not whole, in a store, because they were recorded beside it."""
@@ -97,10 +120,12 @@ class StorePath(click.Path):
         super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Make a path of what was typed."""
-        from agent_tt.addresses import Address, is_address
+        """Turn what was typed into a path; the hidden password of an address is taken from AGENT_TT_STORE."""
+        from agent_tt.addresses import found_again, is_address
 
-        return Address.of(value) if isinstance(value, str) and is_address(value) else super().convert(value, param, ctx)
+        if isinstance(value, str) and is_address(value):
+            return found_again(value)
+        return super().convert(value, param, ctx)
 
 
 def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[..., R]:

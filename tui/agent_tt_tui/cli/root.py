@@ -37,6 +37,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "steady": ("running.steady", "Run a program twice with the same answers, and name what differs."),
     "resume": ("running.resume", "Resume a run that crashed or was interrupted."),
     "fork": ("running.fork", "Run an agent again from a step, with an edited state."),
+    "again": ("running.again", "Ask a model once more what a recorded call asked."),
     "golden": ("running.golden", "Keep runs as tests (goldens); list, show and watch them."),
     "test": ("running.testing", "Run goldens: the agents as they are now, with recorded answers."),
     "sweep": ("sweeping.sweep", "Fork a run with many values, and count what comes out."),
@@ -89,6 +90,7 @@ class LazyGroup(click.Group):
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(f"agent_tt_tui.cli.{module}"), name or "command")
         if cmd_name != "open":  # the app does, as soon as it is on screen
+            gc.freeze()
             gc.enable()
         return command if isinstance(command, click.Command) else None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.glyphs import Glyphs, choose
 from agent_tt_tui.text import Align, clean, fit, show, width
 

@@ -10,7 +10,7 @@ from agent_tt.model import ACTING
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.terminal import Cell, Terminal, facts
 from agent_tt_tui.format import counted
-from agent_tt_tui.status import kind_glyph, run_glyph
+from agent_tt_tui.status import kind_glyph, run_glyph, run_tone
 from agent_tt_tui.text import fit, width
 from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 
@@ -29,19 +29,11 @@ if TYPE_CHECKING:
 _MOST_ANSWERS: Final = 12
 
 _STANDING_COLUMNS: Final = 40
-_STATUS_ROLES: Final[dict[RunStatus, Role]] = {
-    "running": "running",
-    "succeeded": "well",
-    "failed": "failed",
-    "interrupted": "muted",
-    "crashed": "failed",
-    "unknown": "muted",
-}
 
 
 def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
     """`✓ succeeded`."""
-    return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
+    return Cell(f"{run_glyph(status, glyphs)} {status}", run_tone(status))
 
 
 def ended_cell(run: Run, terminal: Terminal, *, is_held: bool = False) -> Cell:

@@ -41,7 +41,20 @@ COMPARE = Context(
                 replace(ENDING, help="Show how both runs ended: error, traceback and output", rank=45),
                 Command("compare.swap", "swap", ("s",), "Swap the two sides", footer="swap", rank=40),
                 Command(
-                    "compare.only", "only_differences", ("o",), "Show only what differs", footer="differences", rank=50
+                    "compare.only",
+                    "only_differences",
+                    ("o",),
+                    "Show only what differs; again: every pair, then fold what is the same",
+                    footer="only differences",
+                    rank=50,
+                ),
+                Command(
+                    "compare.inline",
+                    "inline",
+                    ("v",),
+                    "Show A above B; again: beside each other, where there is room",
+                    footer="above, beside",
+                    rank=55,
                 ),
                 replace(CHOOSE, help="Open the run at this step", footer="open here", rank=30),
                 replace(GOLDEN[0], help="Keep the second run as a test (a golden)", rank=60),

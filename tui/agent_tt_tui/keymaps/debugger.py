@@ -17,6 +17,7 @@ from agent_tt_tui.keymaps.shared import (
     HELP,
     HELP_WHILE_TYPING,
     HOLD,
+    JUMP_OPEN,
     LIVE,
     MOVES,
     PALETTE,
@@ -24,6 +25,7 @@ from agent_tt_tui.keymaps.shared import (
     SUSPEND,
     THEME,
     TIMELINE,
+    UP_AND_DOWN,
 )
 from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
 
@@ -74,7 +76,7 @@ TIME = Group(
             ("[", "W"),
             "Go to where the selected path was last written",
             footer="path",
-            rank=20,
+            rank=63,
             pair="time.write_next",
         ),
         Command("time.write_next", "write(1)", ("]", "w"), "Go to where the selected path is written next"),
@@ -121,9 +123,18 @@ TIME = Group(
 STRUCTURE = Group(
     "Structure",
     (
-        *MOVES,
+        replace(UP_AND_DOWN[0], footer=""),
+        *UP_AND_DOWN[1:],
         CHOOSE,
         *FOLDING,
+        Command(
+            "columns.open",
+            "columns",
+            ("C",),
+            "Choose the columns of the timeline, and their order",
+            footer="columns",
+            rank=92,
+        ),
         Command("view.wrap", "wrap", ("v",), "Wrap long values, or cut them"),
         Command("view.copy", "copy", ("y",), "Copy the path, the value or the key"),
         Command("tab.state", "tab(1)", ("1",), "Show the state"),
@@ -149,6 +160,14 @@ ASK_AND_ACT = Group(
             rank=81,
             fleeting=True,
         ),
+        Command(
+            "range.mark",
+            "mark_range",
+            ("|",),
+            "Begin a range of steps here: tokens, cost, time, writes and diff are those from here on; again: end it",
+            footer="range",
+            rank=82,
+        ),
         Command("diff.other", "diff_other", ("D",), "Compare against any state of any run, also of another file"),
         Command(
             "blame.open",
@@ -169,6 +188,15 @@ ASK_AND_ACT = Group(
             fleeting=True,
         ),
         Command(
+            "causes.mark",
+            "mark_causes",
+            ("&",),
+            "Mark the steps that fed this one, and those that it fed; again: take the marks away",
+            footer="what fed it",
+            rank=76,
+        ),
+        Command("causes.list", "list_causes", ("*",), "List what fed this step, and what it fed; go to one"),
+        Command(
             "watch.open",
             "watches",
             ("B",),
@@ -180,7 +208,7 @@ ASK_AND_ACT = Group(
             "find.open",
             "find",
             ("/",),
-            "Find text in this run; after ?, the steps at which a question holds",
+            "Find steps, which the timeline narrows to: words, kind:model, error:, took>2s, or ? and a question",
             footer="find",
             rank=60,
         ),
@@ -218,6 +246,15 @@ ASK_AND_ACT = Group(
             "compare.open", "compare", ("c",), "Compare with another run, or with all forks", footer="compare", rank=50
         ),
         *RUN_AGAIN,
+        Command(
+            "again.open",
+            "ask_again",
+            ("Q",),
+            "Ask the model again what this call asked, once or many times; in a run of answers, show them",
+            footer="ask again",
+            rank=67,
+            fleeting=True,
+        ),
         SWEEP_OPEN,
         *GOLDEN,
         Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),
@@ -237,9 +274,52 @@ ASK_AND_ACT = Group(
     ),
 )
 
+LEARN = Group(
+    "Learn",
+    (
+        Command(
+            "tour.go",
+            "tour",
+            ("f2",),
+            "Take the tour: what can be done here, one sentence after the other; in the tour: go on",
+        ),
+    ),
+)
+
 _LIVE = Group(LIVE.title, (*LIVE.commands, HOLD))
 
-DEBUGGER = Context("Debugger", (EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, _LIVE))
+_EVERYWHERE = Group(
+    EVERYWHERE.title,
+    tuple(replace(each, footer="pane", rank=25) if each.id == "pane.next" else each for each in EVERYWHERE.commands),
+)
+
+DEBUGGER = Context("Debugger", (_EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, LEARN, _LIVE))
+
+_ON_A_VALUE = {
+    "list.up": (5, "value"),
+    "time.write_previous": (20, "path"),
+    "edit.value": (22, "edit"),
+    "blame.open": (24, "blame"),
+    "fork.open": (26, "fork"),
+    "pane.next": (28, "pane"),
+}
+
+IN_STATE = Context(
+    DEBUGGER.title,
+    tuple(
+        Group(
+            group.title,
+            tuple(
+                replace(each, footer=_ON_A_VALUE[each.id][1], rank=_ON_A_VALUE[each.id][0])
+                if each.id in _ON_A_VALUE
+                else each
+                for each in group.commands
+            ),
+        )
+        for group in DEBUGGER.groups
+    ),
+)
+"""The same keys, in the order of the footer while a value is selected: what is done with it stands first."""
 
 BLAME = Context(
     "Who wrote it",
@@ -250,12 +330,12 @@ BLAME = Context(
                 *MOVES[2:],
                 replace(MOVES[1], keys=("up", "k"), footer="along the way", rank=10, pair="list.down"),
                 replace(MOVES[0], keys=("down", "j")),
-                replace(CHOOSE, help="Stay at the place that is shown; b comes back here", footer="stay", rank=20),
+                replace(CHOOSE, help="Stay at this place; asking again comes back here", footer="stay", rank=20),
                 _SENTENCE,
                 replace(ESCAPE, help="Go back to the step where you asked", footer="back", pinned=True),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND)),
+        Group("Everywhere", (HELP, PALETTE, JUMP_OPEN, THEME, SUSPEND)),
     ),
 )
 """The list of a value's way back, beside the other keys of the debugger."""
@@ -301,6 +381,15 @@ CONTEXT = Context(
                     scope="widget",
                 ),
                 Command(
+                    "context.against",
+                    "against",
+                    ("c",),
+                    "Compare with another model call than the last one",
+                    footer="compare with",
+                    rank=55,
+                    scope="widget",
+                ),
+                Command(
                     "context.by_size",
                     "by_size",
                     ("s",),
@@ -309,10 +398,15 @@ CONTEXT = Context(
                     rank=60,
                     scope="widget",
                 ),
-                replace(ESCAPE, help="Go back from the item in full to the list", footer="back", pinned=True),
+                replace(
+                    ESCAPE,
+                    help="Go back from the item in full to the list, and from that to the state",
+                    footer="back",
+                    pinned=True,
+                ),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, SUSPEND)),
+        Group("Everywhere", (HELP, PALETTE, JUMP_OPEN, SUSPEND)),
     ),
 )
 """The list of what a model call was sent, beside the other keys of the debugger."""
@@ -347,10 +441,44 @@ WATCHES = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP, replace(CANCEL, help="Close", footer="close"))),
+        Group("Everywhere", (HELP, JUMP_OPEN, replace(CANCEL, help="Close", footer="close"))),
     ),
 )
 """What is watched in a run."""
+
+COLUMNS_LIST = Context(
+    "Columns",
+    (
+        Group(
+            "Columns",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Use these columns, now and from now on", footer="use these", rank=10),
+                Command("columns.toggle", "turn", ("space",), "Show the column, or hide it", footer="on, off", rank=20),
+                Command(
+                    "columns.down",
+                    "shift(1)",
+                    ("J", "shift+down"),
+                    "Move the column down: further to the right",
+                    footer="move",
+                    rank=30,
+                    pair="columns.up",
+                ),
+                Command("columns.up", "shift(-1)", ("K", "shift+up"), "Move the column up: further to the left"),
+                Command(
+                    "columns.default",
+                    "default",
+                    ("0",),
+                    "Take those that suit the room, as without a choice",
+                    footer="as shipped",
+                    rank=40,
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP, JUMP_OPEN, CANCEL)),
+    ),
+)
+"""The columns of the timeline."""
 
 FIND = Context(
     "Find",
@@ -369,7 +497,32 @@ FIND = Context(
                     pair="find.hit_next",
                     scope="widget",
                 ),
-                Command("find.accept", "accept", ("enter",), "Stay at this hit", footer="go", rank=20, scope="widget"),
+                Command(
+                    "find.accept",
+                    "accept",
+                    ("enter",),
+                    "Stay at this hit; the timeline stays narrowed",
+                    footer="go",
+                    rank=20,
+                    scope="widget",
+                ),
+                Command(
+                    "find.context_more",
+                    "context(1)",
+                    ("ctrl+down",),
+                    "Show more steps beside each hit",
+                    scope="widget",
+                ),
+                Command(
+                    "find.context_fewer",
+                    "context(-1)",
+                    ("ctrl+up",),
+                    "Show fewer steps beside each hit, in the end none",
+                    footer="around",
+                    rank=60,
+                    pair="find.context_more",
+                    scope="widget",
+                ),
                 Command(
                     "find.field",
                     "field(1)",
@@ -426,7 +579,7 @@ FIND_ALL = Context(
                 if command.id == "find.close"
                 else command
                 for command in group.commands
-                if command.id != "find.order"
+                if command.id not in ("find.order", "find.context_more", "find.context_fewer")
             ),
         )
         for group in FIND.groups

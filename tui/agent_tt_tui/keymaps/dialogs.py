@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, HELP, HELP_WHILE_TYPING, MOVES, NEXT_PANE, PREVIOUS_PANE
+from agent_tt_tui.keymaps.shared import (
+    CANCEL,
+    CHOOSE,
+    COPY_COMMAND,
+    HELP,
+    HELP_WHILE_TYPING,
+    JUMP_OPEN,
+    MOVES,
+    NEXT_PANE,
+    PREVIOUS_PANE,
+    UP_AND_DOWN,
+)
 
 EDIT = Context(
     "Edit",
@@ -263,11 +274,34 @@ PICK = Context(
     (
         Group(
             "Choose",
-            (*MOVES, replace(CHOOSE, help="Choose this row", footer="choose", rank=10), HELP, CANCEL),
+            (*UP_AND_DOWN, replace(CHOOSE, help="Choose this row", footer="choose", rank=10), HELP, JUMP_OPEN, CANCEL),
         ),
     ),
 )
 """A dialog that asks for one of several."""
+
+JUMP = Context(
+    "Jump", (Group("Jump", (HELP_WHILE_TYPING, replace(CANCEL, help="Stay where you were", footer="stay here"))),)
+)
+"""Letters at the rows and tabs of the screen below."""
+
+LOG = Context(
+    "Log",
+    (
+        Group(
+            "Log",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Open the run", footer="open", rank=10),
+                replace(COPY_COMMAND, help="Copy the command"),
+                HELP,
+                JUMP_OPEN,
+                replace(CANCEL, help="Close", footer="close"),
+            ),
+        ),
+    ),
+)
+"""What was run from the app."""
 
 COPY = Context(
     "Copy",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, EVERYWHERE, HELP, MOVES
+from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, EVERYWHERE, HELP, JUMP_OPEN, MOVES
 
 GOLDEN = (
     Command("golden.keep", "keep", ("t",), "Keep the run as a test (a golden)", footer="keep as test", rank=66),
@@ -37,7 +37,7 @@ KEEP = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP, CANCEL)),
+        Group("Everywhere", (HELP, JUMP_OPEN, CANCEL)),
     ),
 )
 

@@ -1,11 +1,24 @@
-"""The keys of the dialogs that run an agent: fork, replay, resume."""
+"""The keys of the dialogs that run an agent (fork, replay, resume), and of those that ask a model again."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, COPY_COMMAND, HELP, MOVES, NEXT_PANE, PREVIOUS_PANE
+from agent_tt_tui.keymaps.shared import (
+    CANCEL,
+    CHOOSE,
+    COPY_COMMAND,
+    ENDING,
+    EVERYWHERE,
+    HELP,
+    JUMP_OPEN,
+    MOVES,
+    NEXT_PANE,
+    PREVIOUS_PANE,
+    STOP,
+    UP_AND_DOWN,
+)
 
 FORK = Context(
     "Fork",
@@ -13,7 +26,7 @@ FORK = Context(
         Group(
             "Fork",
             (
-                *MOVES,
+                *UP_AND_DOWN,
                 Command(
                     "fork.policy_previous",
                     "policy(-1)",
@@ -22,6 +35,7 @@ FORK = Context(
                     footer="policy",
                     rank=20,
                     pair="fork.policy_next",
+                    fleeting=True,
                 ),
                 Command(
                     "fork.policy_next", "policy(1)", ("right",), "Choose the policy to the right, or the next choice"
@@ -29,8 +43,9 @@ FORK = Context(
                 replace(
                     CHOOSE,
                     help="Choose a version; type a value, such as a stub's; of what is recorded: halt or ask",
-                    footer="value",
+                    footer="change",
                     rank=25,
+                    fleeting=True,
                 ),
                 Command(
                     "fork.reads",
@@ -39,8 +54,17 @@ FORK = Context(
                     "Say that a tool only reads; again: that it writes. Kept for later forks",
                     footer="only reads",
                     rank=27,
+                    fleeting=True,
                 ),
-                Command("fork.clear", "clear", ("delete", "backspace"), "Clear the choice", footer="clear", rank=65),
+                Command(
+                    "fork.clear",
+                    "clear",
+                    ("delete", "backspace"),
+                    "Clear the choice",
+                    footer="clear",
+                    rank=65,
+                    fleeting=True,
+                ),
             ),
         ),
         Group(
@@ -75,7 +99,7 @@ FORK = Context(
                 COPY_COMMAND,
             ),
         ),
-        Group("Everywhere", (HELP, CANCEL)),
+        Group("Everywhere", (HELP, JUMP_OPEN, CANCEL)),
     ),
 )
 
@@ -118,7 +142,7 @@ REPLAY = Context(
         ),
         Group(
             "Everywhere",
-            (HELP, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Stop the replay that runs, else close")),
+            (HELP, JUMP_OPEN, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Stop the replay that runs, else close")),
         ),
     ),
 )
@@ -140,7 +164,7 @@ REPLAYED = Context(
                 Command("replay.again", "again", ("r", "F"), "Replay once more", footer="replay again", rank=20),
             ),
         ),
-        Group("Everywhere", (HELP, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Close", footer="close"))),
+        Group("Everywhere", (HELP, JUMP_OPEN, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Close", footer="close"))),
     ),
 )
 """What a replay found."""
@@ -168,8 +192,78 @@ RESUME = Context(
         ),
         Group(
             "Everywhere",
-            (HELP, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Stop what was begun, else close")),
+            (HELP, JUMP_OPEN, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Stop what was begun, else close")),
         ),
     ),
 )
 """What it takes to go on with a run that broke off."""
+
+AGAIN = Context(
+    "Ask again",
+    (
+        Group(
+            "Ask again",
+            (
+                Command("again.send", "send", ("F",), "Send the request, for real", footer="send", rank=10),
+                Command(
+                    "again.fewer",
+                    "times(-1)",
+                    ("left",),
+                    "Ask one time less",
+                    footer="times",
+                    rank=20,
+                    pair="again.more",
+                ),
+                Command("again.more", "times(1)", ("right",), "Ask one time more"),
+                Command("again.edit", "edit", ("e", "enter"), "Edit the request, as JSON", footer="edit", rank=30),
+                Command("again.model", "model", ("m",), "Ask another model", footer="model", rank=40),
+                Command(
+                    "again.key",
+                    "key_variable",
+                    ("k",),
+                    "Name the variable that holds the key for this server",
+                    footer="key",
+                    rank=50,
+                ),
+                Command(
+                    "again.clear",
+                    "clear",
+                    ("delete", "backspace"),
+                    "Ask once more what was recorded, without edits",
+                    footer="as recorded",
+                    rank=60,
+                    fleeting=True,
+                ),
+                COPY_COMMAND,
+            ),
+        ),
+        Group("Everywhere", (HELP, JUMP_OPEN, CANCEL)),
+    ),
+)
+"""What a recorded call asked, before it is sent again."""
+
+ANSWERS = Context(
+    "Answers",
+    (
+        EVERYWHERE,
+        Group(
+            "Answers",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Open the answer in the debugger", footer="open", rank=20),
+                Command(
+                    "answers.again",
+                    "ask_again",
+                    ("Q",),
+                    "Ask the model once more, with the same edits",
+                    footer="ask again",
+                    rank=30,
+                ),
+                STOP,
+                ENDING,
+                COPY_COMMAND,
+            ),
+        ),
+    ),
+)
+"""The answers to a call that was asked again, beside the recorded one."""

@@ -15,6 +15,8 @@ from agent_tt_tui.keymaps.shared import (
     ESCAPE,
     HELP,
     HOLD,
+    JUMP_OPEN,
+    LOG_OPEN,
     MOVES,
     PALETTE,
     QUIT,
@@ -53,14 +55,14 @@ RUNS = Context(
                 Command(
                     "runs.select", "select", ("space",), "Select the run; again: deselect it", footer="select", rank=30
                 ),
-                Command("runs.find", "find", ("/",), "Show only runs that match", footer="filter", rank=45),
+                Command("runs.find", "find", ("/",), "Show only runs that match", footer="filter", rank=40),
                 Command(
                     "runs.search",
                     "search",
                     ("ctrl+f",),
-                    "Search all runs; / twice does the same",
+                    "Search all runs; asking twice for the filter does the same",
                     footer="find",
-                    rank=40,
+                    rank=47,
                 ),
                 Command("runs.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=50),
                 *RUN_AGAIN,
@@ -73,7 +75,7 @@ RUNS = Context(
                 ANSWER,
                 STOP,
                 HOLD,
-                Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
+                Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=45),
                 Command("runs.tag", "tag", ("#",), "Tag the run, or the selected ones", footer="tag", rank=65),
                 Command(
                     "runs.delete",
@@ -108,7 +110,7 @@ RUNS = Context(
                 ABOUT_RUN,
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, ESCAPE, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, JUMP_OPEN, THEME, LOG_OPEN, SUSPEND, ESCAPE, QUIT)),
     ),
 )
 
@@ -141,7 +143,7 @@ ABOUT = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP, replace(CANCEL, help="Close", footer="close"))),
+        Group("Everywhere", (HELP, JUMP_OPEN, replace(CANCEL, help="Close", footer="close"))),
     ),
 )
 """What was written down about a run."""
@@ -184,7 +186,7 @@ FIRST = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, ESCAPE, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, JUMP_OPEN, THEME, LOG_OPEN, SUSPEND, ESCAPE, QUIT)),
     ),
 )
 """What there is to look at on this machine."""

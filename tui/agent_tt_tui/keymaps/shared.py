@@ -12,7 +12,13 @@ HELP_WHILE_TYPING = replace(HELP, keys=("f1",))
 
 PALETTE = Command("app.palette", "app.command_palette", ("ctrl+p",), "Find a command, a step or a value by words")
 
+JUMP_OPEN = Command("app.jump", "app.jump", ("ctrl+g",), "Put letters at all rows and tabs; typing them goes there")
+
 THEME = Command("app.theme", "app.choose_theme", ("f4",), "Choose a theme; each is tried as the cursor comes to it")
+
+LOG_OPEN = Command(
+    "app.log", "app.show_log", ("!",), "Show what was run from here, what went out, and what can be taken back"
+)
 
 SUSPEND = Command(
     "app.suspend", "app.suspend_process", ("ctrl+z",), "Suspend the app; `fg` in the shell brings it back"
@@ -24,13 +30,24 @@ PREVIOUS_PANE = Command("pane.previous", "app.focus_previous", ("shift+tab",), "
 
 ESCAPE = Command("app.escape", "escape", ("escape",), "Close, cancel or clear what is open")
 
-BACK = Command("app.back", "back", ("q", "ctrl+q"), "Go back; in the list of runs, quit")
+BACK = Command(
+    "app.back",
+    "back",
+    ("q", "ctrl+q"),
+    "Go back; in the list of runs, quit",
+    footer="back",
+    rank=49,
+    pinned=True,
+)
+"""How a screen is left. Pinned, so that nobody has to look for the way out."""
 
-QUIT = replace(BACK, help="Quit", footer="quit", rank=80)
+QUIT = replace(BACK, help="Quit", footer="quit")
 
 CANCEL = Command("app.escape", "escape", ("escape",), "Close without doing anything", footer="cancel", pinned=True)
 
-EVERYWHERE = Group("Everywhere", (HELP, PALETTE, THEME, SUSPEND, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK))
+EVERYWHERE = Group(
+    "Everywhere", (HELP, PALETTE, JUMP_OPEN, THEME, LOG_OPEN, SUSPEND, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK)
+)
 
 MOVES = (
     Command("list.down", "move(1)", ("j", "down"), "Go one row down", scope="widget"),
@@ -40,6 +57,13 @@ MOVES = (
     Command("list.page_down", "page(1)", ("pagedown",), "Go one screen down", scope="widget"),
     Command("list.page_up", "page(-1)", ("pageup",), "Go one screen up", scope="widget"),
 )
+
+UP_AND_DOWN = (
+    replace(MOVES[1], keys=("up", "k"), footer="row", rank=15, pair="list.down"),
+    replace(MOVES[0], keys=("down", "j")),
+    *MOVES[2:],
+)
+"""The same, named in the footer where a list is all that there is."""
 
 CHOOSE = Command("list.choose", "choose", ("enter",), "Choose the row, or fold and unfold it", scope="widget")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, COPY_COMMAND, EVERYWHERE, HELP, MOVES
+from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, COPY_COMMAND, EVERYWHERE, HELP, JUMP_OPEN, MOVES
 
 SWEEP_OPEN = Command(
     "sweep.open",
@@ -110,7 +110,7 @@ SWEEP_FORM = Context(
                 COPY_COMMAND,
             ),
         ),
-        Group("Everywhere", (HELP, CANCEL)),
+        Group("Everywhere", (HELP, JUMP_OPEN, CANCEL)),
     ),
 )
 """What is varied, how often, and what it may cost."""

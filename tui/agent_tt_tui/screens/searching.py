@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, InvalidExpression, UsageError
 from agent_tt_tui.viewmodel.past.finding import FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.screen import Screen
     from textual.worker import Worker
@@ -93,14 +93,40 @@ class Searching:
             if self._filling is None:
                 self._filling = self._screen.run_worker(self._fill, group="index", thread=True, exit_on_error=False)
 
-    def search(self, wish: Wish) -> None:
-        """Search what is indexed; the same again once it is done, if that is being searched for."""
+    def search(self, wish: Wish, words: str | None = None) -> None:
+        """Search what is indexed; the same again once it is done, if that is being searched for.
+
+        Args:
+            wish: What is searched for, and how.
+            words: What of its text is searched for; all where not given.
+        """
         with self._lock:
             self._is_due = wish == self._wish
             if self._is_due:
                 return
             self._wish = wish
-        self._screen.run_worker(lambda: self._search(wish), group="find", thread=True, exclusive=True)
+        self._screen.run_worker(lambda: self._search(wish, words), group="find", thread=True, exclusive=True)
+
+    def steps_with(self, wish: Wish, words: str, cancelled: Callable[[], bool]) -> tuple[frozenset[int], bool]:
+        """Find the steps that hold some words, as far as they are indexed; in a thread.
+
+        Args:
+            wish: How they are searched for.
+            words: The words.
+            cancelled: Asked now and then; the search ends when it says yes.
+
+        Returns:
+            The steps, and whether these are all.
+
+        Raises:
+            InvalidExpression: The words cannot be read.
+            UsageError: There is no word yet.
+        """
+        from agent_tt.querying.search.query import parse
+
+        query = parse(words, fields=FIELDS[wish.field])
+        found = self._opened().search(query, self._runs, by="step", limit=1, cancelled=cancelled)
+        return frozenset(found.steps), found.is_complete and found.searched >= 1
 
     def stop(self) -> None:
         """End what is under way; what was indexed stays."""
@@ -160,10 +186,10 @@ class Searching:
         if has_grown and not worker.is_cancelled:
             self._screen.post_message(IndexGrew())
 
-    def _search(self, wish: Wish) -> None:
+    def _search(self, wish: Wish, words: str | None) -> None:
         worker = get_current_worker()
         while not worker.is_cancelled:
-            self._search_once(wish)
+            self._search_once(wish, words)
             with self._lock:
                 if self._wish != wish or not self._is_due:
                     break
@@ -172,13 +198,13 @@ class Searching:
             if self._wish == wish and not worker.is_cancelled:
                 self._wish = None
 
-    def _search_once(self, wish: Wish) -> None:
+    def _search_once(self, wish: Wish, words: str | None) -> None:
         from agent_tt.querying.search.hits import Hits
         from agent_tt.querying.search.query import parse
 
         worker = get_current_worker()
         try:
-            query = parse(wish.text, regex=wish.regex, fields=FIELDS[wish.field])
+            query = parse(wish.text if words is None else words, regex=wish.regex, fields=FIELDS[wish.field])
             names = None if self._runs is not None else {run.id: run.name for run in self._source.runs(archived=True)}
             for found in self._opened().searching(
                 query, self._runs, by=wish.by, limit=_MOST_HITS, cancelled=lambda: worker.is_cancelled

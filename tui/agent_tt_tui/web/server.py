@@ -14,6 +14,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from agent_tt.errors import UsageError
 from agent_tt.serving.listening import LOOPBACK, hosts_of, is_token, listening, origins_of
@@ -96,7 +97,7 @@ def serve(words: Sequence[str], port: int, token: str, told: Callable[[str], Non
     with closing(listening(port)) as bound:
         number = bound.getsockname()[1]
         server = AppServer(number)
-        told(f"http://{LOOPBACK}:{number}/?token={token}")
+        told(f"http://{LOOPBACK}:{number}/?token={quote(token, safe='')}")
         web.run_app(server._make_app(), sock=bound, print=None, access_log=None, shutdown_timeout=2.0)  # noqa: SLF001
 
 

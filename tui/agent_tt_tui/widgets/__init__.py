@@ -2,7 +2,7 @@
 
 | module | does |
 |---|---|
-| `drawing`, `text_view` | what several of them share |
+| `drawing`, `tall_lines`, `text_view` | what several of them share |
 | `debugger` | the panes of the debugger |
 | `runs` | lists, tables and comparisons of runs |
 | `golden` | the parts of the screens of tests |

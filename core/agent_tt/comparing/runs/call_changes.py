@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from agent_tt.comparing.runs.divergence_reason import differences
-from agent_tt.comparing.steps.moves import lasting, question_of
+from agent_tt.comparing.steps.call_pairs import calls_told, pair_calls, same_calls_reordered
+from agent_tt.comparing.steps.moves import asked_by, lasting
 from agent_tt.comparing.values.states import Change
 from agent_tt.model import ACTING
 
@@ -23,8 +23,10 @@ __all__ = ["call_changes"]
 def call_changes(a: Sequence[Call], b: Sequence[Call]) -> list[Change]:
     """What differs between the calls of two steps, at paths such as `search result.total`, `search asked.query`.
 
-    Calls of one kind are set beside each other in order. Of models and their requests what differs each time that the
-    same is said (ids and the like) is not a difference, as in the comparison of whole runs.
+    Calls of one kind are set beside each other, equal ones first (`agent_tt.comparing.steps.call_pairs`). Where all are
+    equal and only their order is known to be another one, that is the change, at `order`. Of models and their requests
+    what differs each time that the same is said (ids and the like) is not a difference, as in the comparison of whole
+    runs.
 
     Args:
         a: the calls of the one step, with what they carried.
@@ -34,10 +36,12 @@ def call_changes(a: Sequence[Call], b: Sequence[Call]) -> list[Change]:
     for acting in (True, False):
         ours, theirs = ([call for call in calls if _counts(call, acting=acting)] for calls in (a, b))
         seen: Counter[str] = Counter()
-        for one, other in zip_longest(ours, theirs):
+        for one, other in pair_calls(ours, theirs):
             name = _name(one, other)
             seen[name] += 1
             found += _between(one, other, name if seen[name] == 1 else f"{name} #{seen[name]}")
+    if not found and same_calls_reordered(a, b):
+        found.append(Change("change", "order", calls_told(a), calls_told(b)))
     return found
 
 
@@ -59,8 +63,7 @@ def _between(one: Call | None, other: Call | None, name: str) -> list[Change]:
     if one.name != other.name:
         found.append(Change("change", f"{name} name", one.name, other.name))
     is_model = one.kind == "llm"
-    asked_a, asked_b = (question_of(call) if is_model else call.args for call in (one, other))
-    found += _at(f"{name} asked", differences(asked_a, asked_b))
+    found += _at(f"{name} asked", differences(asked_by(one), asked_by(other)))
     results = (lasting(one.result), lasting(other.result)) if is_model else (one.result, other.result)
     found += _at(f"{name} result", differences(*results))
     ends = [call.status if call.error is None else call.error.short for call in (one, other)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.collector import collector_paused
 from agent_tt.comparing.runs.divergence import reasons_to_part
 from agent_tt.comparing.runs.divergence_reason import Reason, differences
@@ -281,8 +282,7 @@ def _row(couple: Couple, lanes: Lanes) -> Row:
     if one is None or other is None:
         is_a = other is None
         return Row("only_a" if is_a else "only_b", one.number if one else None, other.number if other else None, lanes)
-    same = one.did == other.did and one.came_back == other.came_back
-    return Row("same" if same else "different", one.number, other.number, lanes)
+    return Row("same" if one.is_same_as(other) else "different", one.number, other.number, lanes)
 
 
 def _lanes(a: RunView, b: RunView, rows: Sequence[Row], rejoinings: Mapping[Lanes, Rejoining]) -> tuple[LanePair, ...]:

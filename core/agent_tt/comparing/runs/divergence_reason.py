@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agent_tt.codec.paths import parse_path
+from agent_tt._dataclass import dataclass
+from agent_tt.comparing.runs.request_parts import parts_of_request
 from agent_tt.comparing.runs.without_effect import edits_made
-from agent_tt.comparing.steps.moves import acts_of, answers_of, lasting, question_of, value_key
+from agent_tt.comparing.steps.call_pairs import calls_told, pair_calls, same_calls_reordered
+from agent_tt.comparing.steps.moves import acts_of, answers_of, call_key, lasting, question_of, value_key
 from agent_tt.comparing.values.states import compare_states
-from agent_tt.errors import InvalidPath
 from agent_tt.model import ACTING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.values.states import Change
@@ -31,11 +31,6 @@ __all__ = [
     "explain_input",
     "explain_question",
 ]
-
-_SYSTEM: Final = "system prompt"
-_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
-_SYSTEM_KEYS: Final = frozenset({"system", "instructions", "system_instruction", "systemInstruction", "preamble"})
-"""Where providers keep it: in a message of this role, or under this key of the request."""
 
 _MOST_NAMES = 2
 """How many arguments or paths are named before the rest is counted."""
@@ -102,6 +97,11 @@ class Deed:
         return answers_of(self.calls)
 
     @property
+    def has_lanes(self) -> bool:
+        """Whether threads or tasks made its calls beside each other: their order is chance then."""
+        return any(call.lane != self.step.lane for call in self.calls)
+
+    @property
     def title(self) -> str:
         """Its first tool, else its name."""
         return self.acts[0].name if self.acts else self.step.name
@@ -135,15 +135,25 @@ def explain_question(a: Deed, b: Deed) -> Reason | None:
 
     Only what was asked before any other call came back with another result: after that it is a consequence.
     """
-    for call_a, call_b in zip(_asked_first(a, b), _asked_first(b, a), strict=False):
+    for call_a, call_b in _questions_beside(a, b):
         changes = differences(question_of(call_a), question_of(call_b))
         if changes:
-            ranked = sorted(changes, key=lambda change: _rank(call_a, call_b, change))
-            names = list(dict.fromkeys(_part_of_question(call_a, call_b, change) for change in ranked))
-            first = ranked[0]
-            text = f"the model was asked with another {_names(names)}"
+            parts = parts_of_request(question_of(call_a), question_of(call_b), changes)
+            first = parts[0].change
+            more = [f"{len(parts) - _MOST_NAMES} more"] if len(parts) > _MOST_NAMES else []
+            said = "; ".join([part.said for part in parts[:_MOST_NAMES]] + more)
+            text = f"the model was asked otherwise: {said}"
             return Reason("question", text, *_numbers(a, b), where=first.path, old=first.old, new=first.new)
     return None
+
+
+def _questions_beside(a: Deed, b: Deed) -> Iterable[tuple[Call, Call]]:
+    if not (a.has_lanes or b.has_lanes):
+        return zip(_asked_first(a, b), _asked_first(b, a), strict=False)
+    # Which call of another lane came before a question nobody knows: it counts where all came back alike.
+    if sorted(map(call_key, a.acts)) != sorted(map(call_key, b.acts)):
+        return ()
+    return [(one, other) for one, other in pair_calls(a.answers, b.answers) if one is not None and other is not None]
 
 
 def _asked_first(deed: Deed, other: Deed) -> list[Call]:
@@ -158,32 +168,6 @@ def _asked_first(deed: Deed, other: Deed) -> list[Call]:
             if beside is None or value_key([call.name, call.result]) != value_key([beside.name, beside.result]):
                 break
     return asked
-
-
-def _rank(a: Call, b: Call, change: Change) -> tuple[bool, bool]:
-    """What a person set comes before what the run made of it: system prompt, model and parameters, then messages."""
-    part = _part_of_question(a, b, change)
-    return part != _SYSTEM, part == change.path and "[" in part
-
-
-def _part_of_question(a: Call, b: Call, change: Change) -> str:
-    """What a place of a request is called."""
-    try:
-        path = parse_path(change.path)
-    except InvalidPath:
-        return change.path
-    if path and path[0] in _SYSTEM_KEYS:
-        return _SYSTEM
-    for call in (a, b):
-        part: Wire = question_of(call)
-        for key in path:
-            if isinstance(part, list) and isinstance(key, int):
-                part = part[key] if key < len(part) else None
-            else:
-                part = part.get(str(key)) if isinstance(part, dict) else None
-            if isinstance(part, dict) and part.get("role") in _SYSTEM_ROLES:
-                return _SYSTEM
-    return _place(change.path) if path else "question"
 
 
 def explain_input(changes: Sequence[Change]) -> Reason | None:
@@ -236,23 +220,35 @@ def _explain_doing(a: Deed, b: Deed) -> Reason | None:
     if a.step.agent != b.step.agent:
         text = f"another agent took over: {a.step.agent or 'none'}, {b.step.agent or 'none'}"
         return Reason("agent", text, *numbers, where="agent", old=a.step.agent, new=b.step.agent)
-    tools_a, tools_b = [call.name for call in a.acts], [call.name for call in b.acts]
-    if [(call.kind, call.name) for call in a.acts] != [(call.kind, call.name) for call in b.acts]:
+    pairs = pair_calls(a.acts, b.acts)
+    has_lanes = a.has_lanes or b.has_lanes
+    acts_a, acts_b = a.acts, b.acts
+    if has_lanes:  # their order says nothing: those that have no partner do
+        apart = [(one, other) for one, other in pairs if one is None or other is None or one.name != other.name]
+        acts_a, acts_b = [one for one, _ in apart if one], [other for _, other in apart if other]
+    tools_a, tools_b = [call.name for call in acts_a], [call.name for call in acts_b]
+    if [(call.kind, call.name) for call in acts_a] != [(call.kind, call.name) for call in acts_b]:
         text = f"it called {_names(tools_a) or 'no tool'} in A, {_names(tools_b) or 'no tool'} in B"
+        if has_lanes:
+            text = "; ".join(f"{_more(tools)}, in {side}" for side, tools in (("A", tools_a), ("B", tools_b)) if tools)
         if a.answers and b.answers:
             text = "the model asked for something else"
         return Reason("call", text, *numbers, where=(tools_a or tools_b)[0], old=[*tools_a], new=[*tools_b])
-    for call_a, call_b in zip(a.acts, b.acts, strict=True):
-        if value_key(call_a.args) != value_key(call_b.args):
+    for call_a, call_b in pairs:
+        if call_a is not None and call_b is not None and value_key(call_a.args) != value_key(call_b.args):
             text = f"{call_a.name} was asked with another {_different_arguments(call_a, call_b)}"
             return _at_first("call", text, numbers, call_a.name, call_a.args, call_b.args)
+    if same_calls_reordered(a.calls, b.calls):
+        old, new = (calls_told(each.acts or each.answers) for each in (a, b))
+        first = (a.acts or a.answers)[0].name
+        return Reason("call", "the same calls in another order", *numbers, where=first, old=old, new=new)
     if a.step.name != b.step.name:
         text = f"it went to {a.step.name} in A, to {b.step.name} in B"
         return Reason("agent", text, *numbers, where="name", old=a.step.name, new=b.step.name)
     if a.step.decision != b.step.decision:
         text = "the agent decided something else"
         return Reason("decision", text, *numbers, old=a.step.decision, new=b.step.decision)
-    said_a, said_b = ([lasting(call.result) for call in each.answers] for each in (a, b))
+    said_a, said_b = _said_otherwise(a, b)
     if not a.acts and value_key(said_a) != value_key(said_b):
         inner: tuple[Wire, Wire] = (said_a, said_b)
         if len(said_a) == len(said_b) == 1:
@@ -261,9 +257,21 @@ def _explain_doing(a: Deed, b: Deed) -> Reason | None:
     return None
 
 
+def _said_otherwise(a: Deed, b: Deed) -> tuple[list[Wire], list[Wire]]:
+    """What the models of two steps answered, in order; of lanes beside each other what has no equal in the other."""
+    pairs = [(a.answers, b.answers)]
+    if a.has_lanes or b.has_lanes:
+        couples = pair_calls(a.answers, b.answers)
+        pairs = [([one] if one else [], [other] if other else []) for one, other in couples]
+    said = [tuple([lasting(call.result) for call in calls] for calls in pair) for pair in pairs]
+    return next(((one, other) for one, other in said if value_key(one) != value_key(other)), ([], []))
+
+
 def _explain_result(a: Deed, b: Deed) -> Reason | None:
     numbers = _numbers(a, b)
-    for call_a, call_b in zip(a.acts, b.acts, strict=True):
+    for call_a, call_b in pair_calls(a.acts, b.acts):
+        if call_a is None or call_b is None:
+            continue
         if call_a.status != call_b.status or call_a.error != call_b.error:
             old, new = _outcome(call_a), _outcome(call_b)
             return Reason("result", f"{call_a.name}: {old} in A, {new} in B", *numbers, call_a.name, old, new)
@@ -331,6 +339,10 @@ def _different_arguments(a: Call, b: Call) -> str:
     keys_b = {name: value_key(value) for name, value in b.args.items()}
     names = [name for name in dict.fromkeys([*keys_a, *keys_b]) if keys_a.get(name) != keys_b.get(name)]
     return _names(names) or "argument"
+
+
+def _more(tools: Sequence[str]) -> str:
+    return f"{len(tools)} call{'s' if len(tools) > 1 else ''} more, {_names(tools)}"
 
 
 def _names(names: Sequence[str]) -> str:

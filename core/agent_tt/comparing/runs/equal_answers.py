@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.values.made_anew import with_one_form
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.outcome import cost_of, tokens_of
 from agent_tt.model.as_json import milliseconds
 

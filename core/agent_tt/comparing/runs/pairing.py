@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.sequences.sequence import gaps
 from agent_tt.comparing.steps.alignment import align_moves
 from agent_tt.comparing.steps.costs import Costs
-from agent_tt.comparing.steps.lane_alignment import match_lanes
+from agent_tt.comparing.steps.lane_alignment import family_of, match_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -46,6 +46,9 @@ def pair_moves(
     there, the two moves stand side by side, which costs as much as each alone. An edit of the state before them stands
     alone: it is nothing that the other run did otherwise.
 
+    Which of several workers takes a piece of work is chance: what is then left over in lanes of one family, and another
+    lane of it did in the other run, belongs together too.
+
     Args:
         a: The moves of the one run, in order.
         b: The moves of the other.
@@ -57,13 +60,57 @@ def pair_moves(
         in a lane of its own what the others had done by then.
     """
     costs = Costs()
-    couples: list[Couple] = []
+    by_lanes: dict[Lanes, list[Couple]] = {}
+    matched: list[tuple[Lanes, Sequence[Move], Sequence[Move]]] = []
     for lane_a, lane_b in match_lanes(a, b, costs, begun, check):
         check()
-        ours, theirs = (() if lane is None else lane.moves for lane in (lane_a, lane_b))
+        ours: Sequence[Move] = () if lane_a is None else lane_a.moves
+        theirs: Sequence[Move] = () if lane_b is None else lane_b.moves
         names = (None if lane_a is None else lane_a.name, None if lane_b is None else lane_b.name)
-        couples += _pair_lane(ours, theirs, names, costs, check)
-    return _in_order(couples)
+        matched.append((names, ours, theirs))
+        by_lanes[names] = list(_pair_lane(ours, theirs, names, costs, check))
+    shared_out = _shared_out([couple for own in by_lanes.values() for couple in own], begun)
+    taken_a = {couple.a.number for couple in shared_out if couple.a is not None}
+    taken_b = {couple.b.number for couple in shared_out if couple.b is not None}
+    for names, ours, theirs in matched if shared_out else ():
+        left_a = [move for move in ours if move.number not in taken_a]
+        left_b = [move for move in theirs if move.number not in taken_b]
+        if len(left_a) < len(ours) or len(left_b) < len(theirs):
+            check()
+            by_lanes[names] = list(_pair_lane(left_a, left_b, names, costs, check))
+    return _in_order([*(couple for own in by_lanes.values() for couple in own), *shared_out])
+
+
+def _shared_out(couples: Sequence[Couple], begun: Collection[str]) -> list[Couple]:
+    """Moves that both runs made in lanes of one family, though in lanes that do not belong together."""
+    apart = [each for each in couples if each.a is None or each.b is None or each.a.did != each.b.did]
+    found: list[Couple] = []
+    taken_a: set[int] = set()
+    taken_b: set[int] = set()
+    for with_result in (True, False):  # of equal questions first the one that came back alike
+        waiting: defaultdict[tuple[str, bytes, bytes], dict[Lanes, deque[Move]]] = defaultdict(dict)
+        for lanes, move in ((each.lanes, each.b) for each in apart if each.b is not None):
+            if move.number not in taken_b and (place := _shareable(move, begun, with_result=with_result)):
+                waiting[place].setdefault(lanes, deque()).append(move)
+        for lanes, move in ((each.lanes, each.a) for each in apart if each.a is not None):
+            place = None if move.number in taken_a else _shareable(move, begun, with_result=with_result)
+            there = {} if place is None else waiting.get(place, {})
+            # Those of its own lane stand there in another order, which is no chance.
+            origin = next((each for each, moves in there.items() if moves and each != lanes), None)
+            if origin is not None:
+                other = there[origin].popleft()
+                taken_a.add(move.number)
+                taken_b.add(other.number)
+                found.append(Couple(move, other, origin if None in lanes and None not in origin else lanes))
+    return found
+
+
+def _shareable(move: Move, begun: Collection[str], *, with_result: bool) -> tuple[str, bytes, bytes] | None:
+    """Give the key of moves that any worker of a pool could have made; None for a lane with a name of its own."""
+    family = family_of(move.step.lane, begun)
+    if family == move.step.lane or move.is_edit:
+        return None
+    return family, move.did, move.came_back if with_result else b""
 
 
 def find_moved(couples: Sequence[Couple]) -> list[tuple[int, int]]:

@@ -19,9 +19,9 @@ than 2,000 steps of a lane behind its parting are looked at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.divergence_reason import differences
 from agent_tt.errors import AgentTTError
 

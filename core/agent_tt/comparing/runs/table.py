@@ -7,9 +7,10 @@ are over are not read again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.comparison import Against
 from agent_tt.comparing.runs.edits import changed_on_the_way
 from agent_tt.comparing.runs.equal_answers import NO_ANSWER, NONE, group_answers, why_not

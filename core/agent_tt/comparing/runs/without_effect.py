@@ -5,8 +5,9 @@ They are kept with the fork, in its metadata; see `agent_tt.model.facts.WithoutE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

@@ -8,10 +8,10 @@ is the share of the weight of their features that they have in common (Dice's co
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 from zlib import crc32
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.tlv import tlv
 from agent_tt.comparing.sequences.tokens import split_words
 

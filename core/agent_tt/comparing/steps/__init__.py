@@ -3,6 +3,7 @@
 | module | does |
 |---|---|
 | `moves`, `updates` | what a step did: what it asked and what came back; what it wrote where it asked nothing |
+| `call_pairs` | which calls of two steps are the same, whichever lane came first |
 | `costs` | what it costs to set two steps beside each other |
 | `alignment` | the least costly way to do so in a lane |
 | `lane_alignment` | which lanes belong together |

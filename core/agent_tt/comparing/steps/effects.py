@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.intercepting.policy import effect_of
 from agent_tt.model import ACTING, OWN_DOING
-from agent_tt.model.facts import CallFacts, PolicyFacts
-from agent_tt.model.facts.calls import is_held
+from agent_tt.model.facts import CallFacts
+from agent_tt.model.facts.calls import is_given, is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Call, CallKind, Effect
+    from agent_tt.model import Call, CallKind, Effect, Run
+    from agent_tt.protocols import RunSource
 
-__all__ = ["EffectRow", "Effects", "Happened", "effects_in"]
+__all__ = ["EffectRow", "Effects", "Happened", "effects_between", "effects_in"]
 
 Happened = Literal["sent", "sent edited", "failed", "unknown", "waiting", "denied", "refused", "stubbed", "recorded"]
 """What became of a call.
@@ -99,7 +101,8 @@ class Effects:
 
     Attributes:
         rows: what wrote or was to write, and all about which something was decided, in order; what happened outside
-            the run's own recording stands before it or behind it.
+            the run's own recording stands before it or behind it. What a tool sent or started that is said to only read
+            is among them where it looks like a write, as a POST does; its effect is then "read", as that is trusted.
         reads: how often what only reads was called, by name; most often first.
         models: how often each model was asked for real, by name; most often first.
     """
@@ -153,29 +156,64 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
     reads: Counter[str] = Counter()
     models: Counter[str] = Counter()
     inside: Counter[Place] = Counter()
+    quiet: set[Place] = set()
+    """Calls that are listed by their names alone, as they are said to only read."""
     for call in calls:
         if CallFacts.copy_of.is_in(call.meta):
             continue
         facts = call.facts
         around = facts.inside
-        if around is not None and call.kind in OWN_DOING and call.status != "denied":
-            inside[around] += 1
+        effect = effect_of(call.kind, call.name, call.effect)
+        part_of = around if call.kind in OWN_DOING and call.status != "denied" else None
+        if part_of is not None and not (part_of in quiet and effect == "write"):
+            inside[part_of] += 1
             continue
         happened = _happened(call, is_running=is_running)
-        effect = effect_of(call.kind, call.name, call.effect)
         is_decided = happened not in ("sent", "failed", "unknown")
         if is_decided or (call.kind in _TO_THE_WORLD and effect == "write"):
-            rows.append((call, effect, happened))
+            rows.append((call, effect if part_of is None else "read", happened))
         elif call.kind == "llm" and not CallFacts.made_up.is_in(call.meta) and around is None:
             model = facts.model
             models[call.name if model is None else model] += 1
         elif call.kind in _TO_THE_WORLD:
             reads[call.name] += 1
+            quiet.add((call.step, call.number))
     return Effects(
         rows=tuple(_row(*row, inside[row[0].step, row[0].number]) for row in rows),
         reads=dict(reads.most_common()),
         models=dict(models.most_common()),
     )
+
+
+def effects_between(
+    source: RunSource, run: Run, start: int, stop: int | None = None, *, values: bool = True
+) -> Effects:
+    """The ledger of steps start..stop-1.
+
+    Args:
+        source: where the run lies.
+        run: the run.
+        start: the first step.
+        stop: the step after the last one; None for all.
+        values: whether the rows have arguments, results and errors; a summary needs none.
+    """
+    is_running = run.status == "running"
+    if not source.capabilities.pages:
+        calls = source.call_page(run.id, start, source.step_count(run.id) + 1 if stop is None else stop)
+        return effects_in(calls, is_running=is_running)
+    heads = source.call_heads(run.id, start, stop)
+    effects = effects_in(heads, is_running=is_running)
+    if not values:
+        return effects
+    by_place = {(head.step, head.number): head for head in heads}
+    return replace(
+        effects,
+        rows=tuple(_filled(row, source.with_values(run.id, by_place[row.step, row.call])) for row in effects.rows),
+    )
+
+
+def _filled(row: EffectRow, call: Call) -> EffectRow:
+    return replace(row, args=call.args, result=call.result, error="" if call.error is None else call.error.short)
 
 
 def _row(call: Call, effect: Effect | None, happened: Happened, inside: int) -> EffectRow:
@@ -202,9 +240,9 @@ def _happened(call: Call, *, is_running: bool) -> Happened:
     policy, said = facts.policy, facts.answered.word
     if call.status == "denied":
         return "refused" if said == "refuse" else "denied"
-    if said in ("give", "raise") or (policy and policy.word == "stub"):
+    if said in ("give", "raise") or policy.word == "stub":
         return "stubbed"
-    if policy and PolicyFacts.taken_from.is_in(policy.raw):
+    if is_given(call.meta):
         return "recorded"
     if call.status in ("pending", "error") and is_held(call.meta):  # its run broke off, or was stopped, before
         return "waiting" if is_running and call.status == "pending" else "refused"

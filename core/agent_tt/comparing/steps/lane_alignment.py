@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.alignment import align_moves, alignment_cost
 from agent_tt.comparing.steps.costs import ALONE
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.steps.costs import Costs
     from agent_tt.comparing.steps.moves import Move
 
-__all__ = ["Lane", "match_lanes"]
+__all__ = ["Lane", "family_of", "match_lanes"]
 
 _COUNTED: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{12,}|\d+", re.IGNORECASE)
 """What is a number, or an id, in a name."""
@@ -113,9 +113,14 @@ def _families(moves: Sequence[Move], begun: Collection[str]) -> dict[str, list[L
         by_name[move.step.lane].append(move)
     families: defaultdict[str, list[Lane]] = defaultdict(list)
     for place, (name, own) in enumerate(by_name.items()):
-        family = name if name in begun else _COUNTED.sub("#", name)
+        family = family_of(name, begun)
         families[family].append(Lane(name, tuple(own), place))
     return families
+
+
+def family_of(name: str, begun: Collection[str] = ()) -> str:
+    """The name of a lane without its numbers; the name itself where it has none, or the lane is one of `begun`."""
+    return name if name in begun else _COUNTED.sub("#", name)
 
 
 def _match(

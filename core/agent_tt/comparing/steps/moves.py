@@ -7,13 +7,14 @@ question that differs is a reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter, defaultdict
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.history.digest import digest
 from agent_tt.model import ACTING
 
@@ -23,7 +24,21 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, Step
 
-__all__ = ["Move", "acts_of", "answers_of", "describe_move", "is_silent", "lasting", "question_of", "value_key"]
+__all__ = [
+    "LaneCalls",
+    "Move",
+    "acts_of",
+    "answers_of",
+    "asked_by",
+    "call_key",
+    "describe_move",
+    "is_silent",
+    "lanes_of",
+    "lasting",
+    "out_of_order",
+    "question_of",
+    "value_key",
+]
 
 _VOLATILE: Final = frozenset(
     {
@@ -46,6 +61,9 @@ _NOTHING: Final = b"[]"
 
 Alike: TypeAlias = "tuple[str | None, str, tuple[tuple[CallKind, str], ...]]"
 
+LaneCalls: TypeAlias = "tuple[tuple[str, ...], ...]"
+"""One tuple for each lane: the keys of its calls, in order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -61,6 +79,8 @@ class Move:
         asked: The arguments of each tool, or each answer, or what was written, as JSON: a list. Empty where JSON cannot
             hold them.
         questions: For each call of a model a key of what it was asked: equal ones for equal questions.
+        lanes: What each of its lanes called, in order, with what came back; empty where it called from its own alone.
+            The order in which lanes took turns is chance, and in nothing of the above.
     """
 
     step: Step
@@ -69,11 +89,20 @@ class Move:
     came_back: bytes
     asked: bytes = _NOTHING
     questions: tuple[str, ...] = ()
+    lanes: LaneCalls = ()
 
     @property
     def number(self) -> int:
         """The step's number."""
         return self.step.number
+
+    def is_same_as(self, other: Move) -> bool:
+        """Whether another one did the same, with the same result."""
+        return (
+            self.did == other.did
+            and self.came_back == other.came_back
+            and (not self.lanes or not other.lanes or not out_of_order(self.lanes, other.lanes))
+        )
 
     @property
     def is_edit(self) -> bool:
@@ -109,6 +138,11 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
         calls: Its calls; of what models were asked the signature is enough.
         written: What it wrote to the state, by place (`agent_tt.comparing.steps.updates`); counts if it is silent.
     """
+    beside_each_other = len(calls) > 1 and any(call.lane != step.lane for call in calls)
+    lanes: LaneCalls = ()
+    if beside_each_other:
+        lanes = lanes_of(calls)
+        calls = sorted(calls, key=_place_of)
     acts = acts_of(calls)
     asked: list[Wire] = [call.args for call in acts] if acts else [lasting(call.result) for call in answers_of(calls)]
     if written and not asked:
@@ -124,7 +158,61 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
         came_back=_short(_key(came, _json(came))),
         asked=bytes(memoryview(said)),  # the encoder's own bytes keep the room that it wrote into
         questions=tuple([_question_key(call) for call in answers_of(calls)]),
+        lanes=lanes,
     )
+
+
+def asked_by(call: Call) -> Wire:
+    """What a call asked, without what differs each time that a model is asked the same."""
+    return question_of(call) if call.kind == "llm" else call.args
+
+
+def call_key(call: Call) -> str:
+    """Give a key that two calls share if they asked the same and got the same result."""
+    result = lasting(call.result) if call.kind == "llm" else call.result
+    ended: list[Wire] = [call.status, None if call.error is None else call.error.short]
+    asked = _question_key(call) if call.kind == "llm" else call.args
+    return value_key([call.kind, call.name, asked, result, ended])
+
+
+def lanes_of(calls: Sequence[Call]) -> LaneCalls:
+    """What each lane called, in order."""
+    lanes: defaultdict[str, list[str]] = defaultdict(list)
+    for call in calls:
+        if call.kind in ACTING or call.kind == "llm":
+            lanes[call.lane].append(call_key(call))
+    return tuple(map(tuple, lanes.values()))
+
+
+def out_of_order(a: LaneCalls, b: LaneCalls) -> bool:
+    """Whether lanes of two steps that made the same calls are known to have made them in another order.
+
+    Lanes that made the same calls made them in the same order, or it is another one. Where the work was shared out
+    otherwise, as among workers of a queue, it is one where two calls that stand in one lane of each step come the other
+    way round; calls that were made more than once tell nothing of that.
+    """
+    ways_a, ways_b = Counter(a), Counter(b)
+    rest = [[*(lanes - others).elements()] for lanes, others in ((ways_a, ways_b), (ways_b, ways_a))]
+    bags = [{tuple(sorted(lane)) for lane in lanes} for lanes in rest]
+    if bags[0] & bags[1]:
+        return True
+    places = {key: (number, at) for number, lane in enumerate(b) for at, key in enumerate(lane)}
+    times = [Counter(key for lane in lanes for key in lane) for lanes in (a, b)]
+    for lane in a:
+        reached: dict[int, int] = {}
+        for key in lane:
+            if times[0][key] == times[1][key] == 1:
+                number, at = places[key]
+                if at < reached.get(number, 0):
+                    return True
+                reached[number] = at
+    return False
+
+
+def _place_of(call: Call) -> tuple[str, str, bytes, str]:
+    """Give the key by which calls of concurrent lanes are sorted: what they asked, not when they came."""
+    asked: Wire = [_question_key(call)] if call.kind == "llm" else call.args
+    return call.kind, call.name, _key(asked, _json(asked)), call_key(call)
 
 
 def question_of(call: Call) -> Wire:

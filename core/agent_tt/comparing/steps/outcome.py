@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.effects import Effects, effects_in
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import AgentTTError

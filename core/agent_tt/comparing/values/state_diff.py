@@ -8,9 +8,10 @@ was let pass is listed beside, so that nobody takes it for equal.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.values.masking import set_back

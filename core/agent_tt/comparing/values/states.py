@@ -9,10 +9,11 @@ into. Lists are aligned by content (`agent_tt.comparing.sequences.items`), sets 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.tlv import tlv

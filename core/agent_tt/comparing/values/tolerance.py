@@ -6,11 +6,12 @@ Without any of them two values are equal when they are the same, exactly as `com
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.decode import decode
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.values.states import compare_states

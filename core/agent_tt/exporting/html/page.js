@@ -248,7 +248,7 @@ class Page {
     } else {
       const { a, b, diverged, because, unread } = this.pairs[this.pair];
       document.title = "comparison · agent-tt";
-      const said = diverged === null ? (because || "no step differs") : `≠ diverged at ${diverged}: ${because}`;
+      const said = diverged === null ? (because || "no step differs") : `≠ parted at ${diverged}: ${because}`;
       const names = [[a, "A"], [b, "B"]].map(([run, name]) => make("span", "fact", make("i", "", name), ` ${this.runs[run].name}`));
       box.replaceChildren(make("b", "", said), ...names, ...unread.map((one) => make("span", "failed", one)));
     }

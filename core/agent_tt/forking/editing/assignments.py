@@ -8,13 +8,17 @@ from typing import Literal
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidEdit, InvalidPath, InvalidValue
+from agent_tt.forking.editing.edits import WrittenEdit
 from agent_tt.model import Edit
 
-__all__ = ["parse_assignment", "parse_move", "parse_removal", "split_assignment"]
+__all__ = ["parse_assignment", "parse_move", "parse_removal", "parse_retyping", "split_assignment"]
 
 
-def parse_assignment(text: str, op: Literal["set", "insert"] = "set") -> Edit:
+def parse_assignment(text: str, op: Literal["set", "insert"] = "set") -> WrittenEdit:
     """Read `PATH=VALUE`, where VALUE is JSON: `messages[3].content="refund approved"`.
+
+    Where a value of another type than JSON's is there (a datetime, a Decimal), its type stays: `with_old_values` reads
+    VALUE as one.
 
     Args:
         text: what was written.
@@ -31,9 +35,18 @@ def parse_assignment(text: str, op: Literal["set", "insert"] = "set") -> Edit:
         )
     path, value = split_assignment(text)
     try:
-        return Edit(op, path, parse_value(value))
+        return WrittenEdit(op, path, parse_value(value), written=value)
     except InvalidValue as error:
         raise InvalidValue(f"{op} {path}: {error}", line=error.line, column=error.column, hint=error.hint) from error
+
+
+def parse_retyping(text: str) -> Edit:
+    """Read `PATH=VALUE`, where VALUE is JSON that is meant as it is, whatever type of value is there.
+
+    Raises:
+        InvalidEdit, InvalidPath, InvalidValue: as `parse_assignment`.
+    """
+    return parse_assignment(text).plain()
 
 
 def split_assignment(text: str) -> tuple[str, str]:

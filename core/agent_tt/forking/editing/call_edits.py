@@ -18,7 +18,7 @@ from agent_tt.codec.wire import TYPE, Wire
 from agent_tt.errors import InvalidEdit, InvalidValue, PathNotFound, UsageError
 from agent_tt.forking.editing.answer_text import answer_of, message_in
 from agent_tt.forking.editing.assignments import split_assignment
-from agent_tt.forking.editing.edits import apply_edits
+from agent_tt.forking.editing.edits import WrittenEdit, apply_edits
 from agent_tt.forking.editing.json_text import read_inside
 from agent_tt.model import Delivery, Edit
 from agent_tt.model.error_text import error_from_text, is_error_text
@@ -53,7 +53,8 @@ _HOW_IT_CAME: Final = CallFacts.pace.key, CallFacts.paces.key
 def parse_call_edit(text: str, target: EditTarget) -> Edit:
     """Read `STEP[.CALL][.PATH]=VALUE` of a `result`, an `error` or an `answer`.
 
-    VALUE is JSON; of an error `Class: text`, of an answer its words or `[{"name": …, "arguments": {…}}]`.
+    VALUE is JSON; of an error `Class: text`, of an answer its words or `[{"name": …, "arguments": {…}}]`. That of a
+    `result` gets the type of what it replaces (`WrittenEdit`).
 
     Raises:
         InvalidEdit: it has another form.
@@ -78,6 +79,8 @@ def parse_call_edit(text: str, target: EditTarget) -> Edit:
         wire = value
     if target == "error" and not (isinstance(wire, str) and is_error_text(wire)):
         raise InvalidEdit(f"--error {text}: VALUE is not an exception", hint='for example "TimeoutError: no answer"')
+    if target == "result":
+        return WrittenEdit("set", path, wire, target=target, step=step, call=call, written=value)
     return Edit("set", path, wire, target=target, step=step, call=call)
 
 
@@ -87,7 +90,8 @@ def with_recorded_values(
     """The same edits, each with its call and with what came back of it.
 
     Raises:
-        InvalidEdit: there is no such step or call, several may be meant, or an answer of this kind cannot be edited.
+        InvalidEdit: there is no such step or call, several may be meant, an answer of this kind cannot be edited, or
+            what was written cannot be read as the type of what is there.
     """
     known: list[Edit] = []
     calls: dict[tuple[int, int], tuple[Call, Sequence[Delivery]]] = {}
@@ -97,7 +101,8 @@ def with_recorded_values(
         if place not in calls:
             calls[place] = found, source.deliveries(run_id, found.step, found.number)
         call, pieces = calls[place]
-        known.append(replace(edit, call=found.number, old=_old(call, edit)))
+        old = _old(call, edit)
+        known.append(replace(_typed(call, edit, old), call=found.number, old=old))
         calls[place] = edited_call(call, pieces, known[-1:])
     return tuple(known)
 
@@ -144,6 +149,18 @@ def _listed(calls: Sequence[Call]) -> str:
     return ", ".join(f"{call.step}.{call.number} {call.name}" for call in calls)
 
 
+def _typed(call: Call, edit: Edit, old: Wire) -> Edit:
+    if not isinstance(edit, WrittenEdit):
+        return edit
+    other = "for another type, give the value around it" if edit.path else "edit a part of it"
+    otherwise = f'{other}, or a typed value as `agent-tt show` prints it: {{"$type": …}}'
+    return edit.typed_like(old, _label(call, edit), otherwise)
+
+
+def _label(call: Call, edit: Edit) -> str:
+    return f"{edit.target} of {call.name} (call {call.number} of step {call.step})"
+
+
 def _old(call: Call, edit: Edit) -> Wire:
     if edit.target == "answer" and call.error is None:
         return answer_of(call) or None
@@ -171,7 +188,7 @@ def edited_call(call: Call, pieces: Sequence[Delivery], edits: Sequence[Edit]) -
 
 
 def _edited(call: Call, pieces: Sequence[Delivery], edit: Edit) -> tuple[Call, Sequence[Delivery]]:
-    label = f"{edit.target} of {call.name} (call {call.number} of step {call.step})"
+    label = _label(call, edit)
     if call.status == "pending":
         raise InvalidEdit(f"{label}: it has no result that could be edited", hint="fork at the step before")
     if call.name == _SESSION or (isinstance(call.result, dict) and call.result.get("status") == _SWITCHING):

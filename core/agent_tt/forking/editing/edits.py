@@ -10,24 +10,30 @@ is shared between the old state and the new.
 from __future__ import annotations
 
 import difflib
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
-from agent_tt.codec.text import describe
+from agent_tt.codec.text import describe, summary
+from agent_tt.codec.typed_text import simple_name
 from agent_tt.codec.wire import TYPE, VALUE, Path, Wire, envelope_type, is_envelope
 from agent_tt.errors import InvalidEdit, PathNotFound
 from agent_tt.forking.editing.json_text import through_text
+from agent_tt.forking.editing.typed_text import like_recorded
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "WrittenEdit",
     "apply_edits",
     "check_type",
     "edit_from_value",
+    "is_retyped",
     "value_shape",
     "with_old_values",
 ]
@@ -49,6 +55,51 @@ _SUBCLASS_SHAPES: dict[Wire, Shape] = {"dict": "pairs", "list": "list"}
 _MOST_NAMED = 8
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenEdit(Edit):
+    """An edit as it was written: where its value goes, the type of what is there is to stay.
+
+    Attributes:
+        written: The text of the value.
+    """
+
+    written: str = ""
+
+    def plain(self) -> Edit:
+        """The edit whose value is plain JSON, whatever type it replaces."""
+        return Edit(self.op, self.path, self.value, self.old, self.to, self.target, self.step, self.call)
+
+    def typed_like(self, old: Wire, label: str, otherwise: str) -> Edit:
+        """The edit whose value has the type of what it replaces.
+
+        Args:
+            old: What it replaces.
+            label: What is edited, for an error.
+            otherwise: How to replace it by a value of another type.
+
+        Raises:
+            InvalidEdit: What was written cannot be read as that type.
+        """
+        try:
+            return replace(self.plain(), value=like_recorded(old, self.value, self.written))
+        except ValueError:
+            word = simple_name(old) if isinstance(old, dict) and "class" in old else type_word(old)
+            why = f"{label}: {self.written.strip()} is no {word}"
+            raise InvalidEdit(why, hint=f"it is {summary(old, 60)}; {otherwise}") from None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another one edits the same; how either was written does not count."""
+        return self.plain() == (other.plain() if isinstance(other, WrittenEdit) else other)
+
+    def __hash__(self) -> int:
+        """Equal for equal edits."""
+        return hash(self.plain())
+
+    def __repr__(self) -> str:
+        """Show it as the plain edit."""
+        return repr(self.plain())
+
+
 def edit_from_value(state: Wire, path: str, value: object) -> Edit:
     """Make the edit that sets `path` to a Python value, with the value that `state` has there now.
 
@@ -58,6 +109,14 @@ def edit_from_value(state: Wire, path: str, value: object) -> Edit:
     """
     edit = Edit("set", format_path(parse_path(path)), encode(value))
     return with_old_values(state, [edit])[0]
+
+
+def is_retyped(edit: Edit) -> bool:
+    """Whether an edit that sets a value gives it another type than `WrittenEdit` would."""
+    try:
+        return like_recorded(edit.old, edit.value, json.dumps(edit.value)) != edit.value
+    except ValueError:
+        return True
 
 
 def apply_edits(state: Wire, edits: Sequence[Edit]) -> Wire:
@@ -84,12 +143,15 @@ def apply_edits(state: Wire, edits: Sequence[Edit]) -> Wire:
 def with_old_values(state: Wire, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     """The same edits, each with the value that it replaces or removes (None where nothing was).
 
+    One that was written as text (`WrittenEdit`) gets the type of the value that it replaces.
+
     Raises:
         InvalidPath: a path cannot be read.
-        InvalidEdit: an edit does not fit.
+        InvalidEdit: an edit does not fit, or what was written cannot be read as the type of what is there.
     """
     known: list[Edit] = []
-    for number, given in enumerate(edits, 1):
+    for number, one in enumerate(edits, 1):
+        given = _typed(state, one, _label(one, number, len(edits)))
         edit = through_text(state, given, apply_edits) if given.target == "state" else given
         old = None if edit.op == "insert" else _value_or_none(state, parse_path(edit.path))
         known.append(replace(edit, old=old))
@@ -114,6 +176,16 @@ def type_word(wire: Wire) -> str:
     """Name a value's type without its size: `str`."""
     words = describe(wire).split()
     return " ".join(word for word in words if not word.isdigit())
+
+
+def _typed(state: Wire, edit: Edit, label: str) -> Edit:
+    if not isinstance(edit, WrittenEdit):
+        return edit
+    plain = edit.plain()
+    if plain.op != "set" or plain.target != "state":
+        return plain
+    old = _value_or_none(state, parse_path(plain.path))
+    return edit.typed_like(old, label, f"--retype {plain.path}=VALUE replaces it by plain JSON, whatever its type")
 
 
 def _label(edit: Edit, number: int, count: int) -> str:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["EDIT_FORMS", "edits_of_input", "read_edit"]
 
 EDIT_FORMS: Final = (
-    ("set", "PATH=VALUE", "Change the state first; VALUE is JSON."),
+    ("set", "PATH=VALUE", "Change the state first; VALUE is JSON. A datetime, a Decimal and the like stay one."),
+    ("retype", "PATH=VALUE", "The same, as plain JSON whatever type of value is there."),
     ("insert", "PATH=VALUE", "Insert into a list of the state, before that position."),
     ("delete", "PATH", "Remove a key or an item of the state: messages[3]."),
     ("move", "PATH=PATH", "Move a value of the state."),
@@ -43,12 +44,13 @@ def read_edit(form: str, text: str) -> Edit:
     Raises:
         UsageError: there is no such form, or the text is not as the form has it.
     """
-    from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal
+    from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal, parse_retyping
     from agent_tt.forking.editing.call_edits import parse_call_edit
     from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
 
     readers: dict[str, Callable[[str], Edit]] = {
         "set": parse_assignment,
+        "retype": parse_retyping,
         "insert": partial(parse_assignment, op="insert"),
         "delete": parse_removal,
         "move": parse_move,

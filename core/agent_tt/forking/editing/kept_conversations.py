@@ -6,9 +6,9 @@ reaches such a request only if the whole of it is sent in place of that id; whic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEdit
 from agent_tt.providers.reading import recorded_answer, recorded_call
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry.entry_source import read_entry_source

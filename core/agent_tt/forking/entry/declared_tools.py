@@ -7,9 +7,10 @@ fork runs and in the modules of the project that it imports.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.replaying.tape.source_trees import project_sources
 
 if TYPE_CHECKING:

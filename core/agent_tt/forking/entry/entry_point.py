@@ -6,11 +6,11 @@ Nothing here imports the agent: files are found as Python's path finder would, w
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEntryPoint
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import difflib
 import tokenize
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.replaying.tape.source_trees import parse_source
 

@@ -8,14 +8,13 @@ counted, not listed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.steps.effects import EffectRow, Effects, effects_in
+from agent_tt.comparing.steps.effects import EffectRow, Effects, effects_between
 from agent_tt.comparing.steps.unrecorded_effects import effects_outside
 
 if TYPE_CHECKING:
-    from agent_tt.model import Call, Run
+    from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
 __all__ = ["EffectRow", "Effects", "effects_of"]
@@ -29,25 +28,4 @@ def effects_of(source: RunSource, run: Run, *, values: bool = True) -> Effects:
         run: the run.
         values: whether the rows have arguments, results and errors; a summary needs none.
     """
-    return _in_run(source, run, values=values).plus(effects_outside(source, run))
-
-
-def _in_run(source: RunSource, run: Run, *, values: bool) -> Effects:
-    start = (run.fork_step or 0) + 1
-    is_running = run.status == "running"
-    if not source.capabilities.pages:
-        calls = source.call_page(run.id, start, source.step_count(run.id) + 1)
-        return effects_in(calls, is_running=is_running)
-    heads = source.call_heads(run.id, start)
-    effects = effects_in(heads, is_running=is_running)
-    if not values:
-        return effects
-    by_place = {(head.step, head.number): head for head in heads}
-    return replace(
-        effects,
-        rows=tuple(_filled(row, source.with_values(run.id, by_place[row.step, row.call])) for row in effects.rows),
-    )
-
-
-def _filled(row: EffectRow, call: Call) -> EffectRow:
-    return replace(row, args=call.args, result=call.result, error="" if call.error is None else call.error.short)
+    return effects_between(source, run, (run.fork_step or 0) + 1, values=values).plus(effects_outside(source, run))

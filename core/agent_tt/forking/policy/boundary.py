@@ -7,10 +7,11 @@ offered. A fork may call them too.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.asked_tools import AskedTools
 from agent_tt.comparing.steps.tool_calls import is_named
 from agent_tt.config import effect_of_tool

@@ -16,6 +16,7 @@ from agent_tt.codec.decode import decode
 from agent_tt.codec.loaded_classes import LOADED
 from agent_tt.codec.text import describe, pretty
 from agent_tt.errors import AgentTTError
+from agent_tt.forking.editing.call_edits import CALLS
 from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model.facts import place_said
 from agent_tt.recording.calls.signature import signature_of_call
@@ -156,8 +157,8 @@ class ParentStandIns:
         return False
 
     def _used_before(self) -> set[Place]:
-        """Answers that this fork was given before it broke off and went on."""
-        used: set[Place] = set()
+        """Find the recorded answers that are used up: the fork was given them, or an edited answer in their place."""
+        used: set[Place] = {(edit.step or 0, edit.call or 0) for edit in self._run.edits if edit.target in CALLS}
         for step in self._source.steps(self._run.id, (self._run.fork_step or 0) + 1):
             for call in self._source.calls(self._run.id, step.number) if step.calls else ():
                 answer = call.facts.policy.taken_from

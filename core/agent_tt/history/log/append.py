@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.wire import Encoded
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.append_only import Births

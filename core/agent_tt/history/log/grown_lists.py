@@ -6,12 +6,15 @@ state that lies near another one is joined from them, and its rows are not read 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
+from agent_tt.history.log.appends import appends_in
+from agent_tt.history.log.log import RowOps
 from agent_tt.history.log.pages import PAGE
 from agent_tt.history.log.track_marks import TrackMarks
 from agent_tt.history.payloads.parts import copied
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.history.log.log import RowOps, Segment, StateLog
+    from agent_tt.history.log.log import Segment, StateLog
 
 __all__ = ["as_path", "collect", "find_item"]
 
@@ -131,7 +134,7 @@ def _with_blobs(log: StateLog, track: int, row: RowOps, place: list[Wire]) -> li
     """The operations of a row that was read without blobs, with those of the operations at a place."""
     if row.size is not None:  # there are none
         return row.ops
-    (row,) = log.operations(track, row.seq, row.seq, lambda op: op[1] == place)
+    (row,) = log.operations(track, row.seq, row.seq, lambda op, _: op[1] == place)
     return row.ops
 
 
@@ -158,21 +161,29 @@ def _stretch(log: StateLog, track: int, low: int, high: int, births: Mapping[Pat
 
 def _read(log: StateLog, track: int, low: int, high: int, births: Mapping[Path, int]) -> dict[Path, _Grown]:
     found = {path: _Grown() for path in births}
-    paths = [[*path] for path in births]
+    lists: list[tuple[list[Wire], int, _Grown]] = [([*path], births[path], grown) for path, grown in found.items()]
     born_at = {*births.values()}
 
-    def wanted(op: Op) -> bool:
-        return op[1] in paths or (op[0] == "s" and any(path[: len(as_path(op[1]))] == op[1] for path in paths))
+    def appends(op: Op, at: Sequence[Wire]) -> bool:  # noqa: ARG001  # all that is appended is wanted
+        return op[0] == "a" and any(op[1] == place for place, _, _ in lists)
 
-    for row in log.near(track, low, high, wanted):
-        codes = ("a", "s") if row.seq in born_at else ("a",)
-        for op in [op for op in row.ops if op[0] in codes]:
-            if op[0] == "s":
-                _set(found, births, op, row.seq)
-            elif op[1] in paths:
-                path = as_path(op[1])
-                if row.seq >= births[path]:
-                    _grow(found[path], op, row.seq)
+    def sets(op: Op, at: Sequence[Wire]) -> bool:
+        """Whether a blob lies in one of the lists, or one of them in the blob."""
+        place = (*as_path(op[1]), *at)
+        return appends(op, at) or (op[0] == "s" and any(path[: len(place)] == place[: len(path)] for path in births))
+
+    rows = log.near_plain(track, low, high)
+    for seq, plain, appended in zip(range(low, high + 1), rows, appends_in(rows), strict=True):
+        row = RowOps(seq, appended or [], size=len(plain))
+        if appended is None or seq in born_at:
+            row = log.decode_plain(track, seq, plain, sets if seq in born_at else appends)
+        for op in row.ops:
+            if op[0] == "a":
+                for place, born, grown in lists:
+                    if op[1] == place and seq >= born:
+                        _grow(grown, op, seq)
+            elif op[0] == "s" and seq in born_at:
+                _set(found, births, op, seq)
         for grown in found.values():
             grown.ends.append(len(grown.items))
             grown.whole &= row.whole

@@ -5,9 +5,9 @@ A tally is made when an operation first reaches into its container.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import get
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.changes.ops import apply, op_path

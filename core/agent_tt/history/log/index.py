@@ -10,9 +10,9 @@ operations. Paths are those of people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import without_envelopes
 from agent_tt.codec.wire import VALUE
 from agent_tt.history.changes.ops import MAX_TOUCHES, touches, trace

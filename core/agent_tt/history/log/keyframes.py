@@ -16,13 +16,14 @@ keyframe that strayed to another row is noticed. A keyframe that is damaged cost
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
 from agent_tt.history.log.grown_lists import as_path, collect, find_item
+from agent_tt.history.log.superseded import is_replaced
 from agent_tt.history.payloads.parts import BlobParts, copied
 from agent_tt.history.payloads.payload import blob_value, bounded, pack, place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.large_parts import Reference
     from agent_tt.history.log.log import Segment, StateLog
+    from agent_tt.history.log.superseded import Replaced
     from agent_tt.history.rows import LogTransaction, Row
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "fill",
     "in_grown_list",
     "newest",
+    "places",
     "value_in",
     "within",
     "write",
@@ -176,8 +179,21 @@ def check(log: StateLog, keyframe: StoredKeyframe, known: tuple[Wire] | None, bi
         raise Damaged(f"{what} does not hold the state of its checkpoint", hint=_HINT)
 
 
+def places(log: StateLog, keyframe: StoredKeyframe) -> list[Path]:
+    """Where in the state of a keyframe something lies that is stored apart.
+
+    Raises:
+        Damaged: the keyframe cannot be read.
+    """
+    return [as_path(_reference(ref, keyframe.what)[0]) for ref in _kept_payload(log, keyframe)[1]]
+
+
 def fill(
-    log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe, shared: set[Path] | None = None
+    log: StateLog,
+    segments: Sequence[Segment],
+    keyframe: StoredKeyframe,
+    shared: set[Path] | None = None,
+    replaced: Replaced = frozenset(),
 ) -> tuple[Wire, bool]:
     """The state that a keyframe holds, and whether all of it could be read (placeholders stand for lost list elements).
 
@@ -187,6 +203,7 @@ def fill(
         keyframe: the keyframe.
         shared: receives the append-only lists whose items are those of other states too, and are not to be changed;
             None where all of it is to be the caller's own.
+        replaced: places at which nothing need be read, because rows after it replace what is there.
 
     Raises:
         Damaged: anything in it cannot be read; then an older keyframe should be tried.
@@ -198,6 +215,8 @@ def fill(
     parts = BlobParts(log.blobs, log.parts)
     for ref in refs:
         at, kind, named = _reference(ref, what)
+        if replaced and is_replaced(as_path(at), replaced):
+            continue
         if kind == "a" and type(named) is int:
             births[as_path(at)] = named
         else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import without_envelopes
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import touches
 from agent_tt.history.hashing import path_id
+from agent_tt.history.log.log import no_blobs
 from agent_tt.history.log.pages import BLOCK
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class TrackMarks:
         """
         known = self._rows.get(seq)
         if known is None:
-            (known,) = self._log.operations(self._track, seq, seq, _nothing)
+            (known,) = self._log.operations(self._track, seq, seq, no_blobs)
             self._rows[seq] = known
         return known
 
@@ -201,7 +202,7 @@ class TrackMarks:
         most_length: int | None,
     ) -> Iterator[tuple[list[int], int | None]]:
         if not all(seq in self._touches for seq in range(first, last + 1)):
-            for row in self._log.operations(self._track, first, last, _nothing):
+            for row in self._log.operations(self._track, first, last, no_blobs):
                 self._touches[row.seq] = touches(row.ops)
         seqs = range(first, last + 1)
         for seq in reversed(seqs) if newest_first else seqs:
@@ -243,10 +244,6 @@ def _marked(start: int, bits: int, first: int, last: int) -> list[int]:
 
 def _says(touch: Touch, kind: TouchKind) -> bool:
     return kind == _TOUCHED or (touch.struct if kind == _STRUCT else touch.grown)
-
-
-def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here
-    return False
 
 
 def _likely(block: Sequence[int], length: int | None, position: int) -> int:

@@ -13,6 +13,7 @@ from agent_tt.codec.paths import get
 from agent_tt.errors import Damaged, PathNotFound
 from agent_tt.history.changes.ops import op_path
 from agent_tt.history.log import keyframes
+from agent_tt.history.log.log import no_blobs
 from agent_tt.history.log.pages import PAGE
 from agent_tt.history.log.states import load
 from agent_tt.history.payloads.parts import copied
@@ -129,7 +130,7 @@ def _newest_write(log: StateLog, track: int, first: int, last: int, path: Path) 
             continue
         known: _Touches = log.parts.get(("touches", track, page)) or _Touches()
         if not known.covers(start, end):
-            for row in log.operations(track, end, end, _nothing):  # much changes at every step
+            for row in log.operations(track, end, end, no_blobs):  # much changes at every step
                 if _writes(row.ops, path) is not None:
                     return end
             known = known.and_those_of(log, track, start, end)
@@ -142,7 +143,7 @@ def _newest_write(log: StateLog, track: int, first: int, last: int, path: Path) 
 
 def _written(log: StateLog, track: int, seq: int, path: Path) -> Wire:
     """The value at a place that a row wrote."""
-    for row in log.near(track, seq, seq, lambda op: path[: len(op_path(op))] == op_path(op)):
+    for row in log.near(track, seq, seq, lambda op, _: path[: len(op_path(op))] == op_path(op)):
         op = _writes(row.ops, path)
         if op is not None:
             own = len(op_path(op))
@@ -203,7 +204,7 @@ class _Touches:
         more = _Touches()
         more._rows = dict(self._rows)
         more.size = self.size
-        for row in log.near(track, first, last, _nothing):
+        for row in log.near(track, first, last, no_blobs):
             if row.seq not in more._rows:
                 more._rows[row.seq] = _touched(row.ops)
                 more.size += _TOUCH_SIZE * len(row.ops)
@@ -256,7 +257,3 @@ def _touched(ops: list[Op]) -> dict[Wire, list[_Touch]]:
 _MOVES: Final = "m"
 """The code of an operation that takes a value elsewhere, which has to be followed as several at one place have."""
 _TOUCH_SIZE: Final = 160
-
-
-def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here
-    return False

@@ -14,12 +14,14 @@ from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.hashing import content_hash, row_id
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.history.rows import LogRows, LogTransaction
 
 __all__ = ["DICTIONARY_SIZE", "MOST_PLAIN", "Frames", "dictionary_content", "newest_dictionary", "store_dictionary"]
 
-DICTIONARY_SIZE: Final = 16 * 1024
-"""Bytes of raw content in a dictionary: one of three times as many comes too late for most runs to make up for it."""
+DICTIONARY_SIZE: Final = 12 * 1024
+"""Bytes of raw content in a dictionary: more come too late for most runs to make up for them. A file has it twice."""
 
 MOST_PLAIN: Final = 256 * 1024 * 1024
 """Bytes of content that a frame may hold: a few kilobytes in a file can name any number of them."""
@@ -81,10 +83,7 @@ class Frames:
         """
         if not isinstance(data, bytes):
             raise Damaged(f"{what} is damaged: it is not a compressed frame", hint=_HINT)
-        machine = self._machines.decompressors.get(dictionary)
-        if machine is None:
-            machine = zstandard.ZstdDecompressor(dict_data=self._dictionary(dictionary))
-            self._machines.decompressors[dictionary] = machine
+        machine = self._decompressor(dictionary)
         try:
             found = zstandard.frame_content_size(data)
             if found != size:
@@ -94,6 +93,27 @@ class Frames:
             return machine.decompress(data)
         except zstandard.ZstdError as error:
             raise Damaged(f"{what} is damaged: {error}", hint=_HINT) from error
+
+    def decompress_all(
+        self, frames: Sequence[object], sizes: Sequence[object], dictionaries: Sequence[int]
+    ) -> list[bytes] | None:
+        """What `decompress` gives of each of some frames; None where it would refuse one, and say why."""
+        try:
+            held = [*map(zstandard.frame_content_size, frames)]  # type: ignore[arg-type]  # of a file: see below
+            if held != [*sizes] or max(held) > MOST_PLAIN:
+                return None
+            machines = {number: self._decompressor(number).decompress for number in {*dictionaries}}
+            return [machines[number](frame) for number, frame in zip(dictionaries, frames, strict=True)]  # type: ignore[arg-type]
+        except (zstandard.ZstdError, TypeError, ValueError, Damaged):
+            return None
+
+    def _decompressor(self, dictionary: int) -> zstandard.ZstdDecompressor:
+        """What unpacks frames that were packed with a dictionary; each thread has its own."""
+        machine = self._machines.decompressors.get(dictionary)
+        if machine is None:
+            machine = zstandard.ZstdDecompressor(dict_data=self._dictionary(dictionary))
+            self._machines.decompressors[dictionary] = machine
+        return machine
 
     def _dictionary(self, number: int) -> zstandard.ZstdCompressionDict:
         known = self._dictionaries.get(number)

@@ -19,12 +19,18 @@ _MOST_OF_A_ROW: Final = 2000
 class DictionaryTrainer:
     """The current dictionary of one run; collects rows until there are enough for one where its agent has none yet.
 
+    Args:
+        rows: where dictionaries are.
+        agent: whose.
+        is_wanted: whether there is to be one; else none is used, and none made.
+
     Attributes:
         dictionary: id of the dictionary for the next row, 0 for none.
     """
 
-    def __init__(self, rows: LogRows, agent: str) -> None:
-        self.dictionary = newest_dictionary(rows, agent)
+    def __init__(self, rows: LogRows, agent: str, *, is_wanted: bool = True) -> None:
+        self.dictionary = newest_dictionary(rows, agent) if is_wanted else 0
+        self._is_wanted = is_wanted
         self._rows = rows
         self._agent = agent
         self._samples: list[bytes] = []
@@ -32,13 +38,13 @@ class DictionaryTrainer:
 
     def restart(self) -> None:
         """Forget a dictionary whose transaction may have failed: what counts is what the file holds."""
-        self.dictionary = newest_dictionary(self._rows, self._agent)
+        self.dictionary = newest_dictionary(self._rows, self._agent) if self._is_wanted else 0
         self._samples.clear()
         self._collected = 0
 
     def add(self, tx: LogTransaction, frames: Frames, plain: bytes) -> None:
         """Look at the operations of a row that was stored."""
-        if self.dictionary:
+        if self.dictionary or not self._is_wanted:
             return
         sample = plain[-_MOST_OF_A_ROW:]
         self._samples.append(sample)

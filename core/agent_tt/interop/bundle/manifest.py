@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt._version import __version__
 from agent_tt.errors import Damaged, NewerFormat
 

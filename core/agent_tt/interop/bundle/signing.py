@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged, UsageError
 
 if TYPE_CHECKING:

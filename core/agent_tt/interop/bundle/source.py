@@ -7,11 +7,11 @@ import platform
 import re
 import sys
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, Damaged, NewerFormat, OlderFormat, UsageError
 from agent_tt.interop.bundle.container import Container, is_bundle
 from agent_tt.interop.bundle.manifest import CODE, LOCK, STORE

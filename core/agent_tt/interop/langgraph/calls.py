@@ -10,9 +10,10 @@ import ast
 import builtins
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.config import effect_of_tool

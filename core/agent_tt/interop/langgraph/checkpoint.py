@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged
 from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, unpack_extension
 from agent_tt.interop.langgraph.envelopes import to_wire

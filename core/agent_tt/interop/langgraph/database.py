@@ -7,9 +7,9 @@ mean stands above it, once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged
 from agent_tt.interop.langgraph.decode import read_value
 

@@ -14,9 +14,9 @@ and `<type>+<cipher>` is encrypted. msgpack extensions wrap msgpack of their own
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged
 
 __all__ = ["Constructor", "Extension", "Sealed", "read_value", "unpack_extension"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     import sqlite3

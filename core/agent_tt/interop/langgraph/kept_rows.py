@@ -25,6 +25,7 @@ LEAST_BYTES: Final = 16 << 20
 
 _MOST_ROWS: Final = 200_000
 _COLUMNS: Final = 6
+_TEXTS: Final = frozenset({str, type(None)})
 
 
 def kept_rows(path: Path, size: int, fingerprint: str | None) -> list[list[str | None]] | None:
@@ -45,7 +46,7 @@ def keep_rows(path: Path, size: int, fingerprint: str | None, rows: Sequence[Seq
     if fingerprint is None or size < LEAST_BYTES or len(rows) > _MOST_ROWS or not hasattr(os, "getuid"):
         return
     try:
-        texts: Any = [[_text(value) for value in row] for row in rows]
+        texts: Any = [row if _TEXTS.issuperset(map(type, row)) else [*map(_text, row)] for row in rows]
         each: Any = [*{text for row in texts for text in row if text is not None}]  # threads and parents come again
         if any(len(row) != _COLUMNS for row in texts) or redact(each) != each:
             return

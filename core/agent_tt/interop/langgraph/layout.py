@@ -15,18 +15,20 @@ question that waits, results that were never put together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.langgraph.branches import Tree, Way
-from agent_tt.interop.langgraph.tasks import Task, tasks_of
+from agent_tt.interop.langgraph.tasks import STOPS, Task, tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from agent_tt.interop.langgraph.rows import CheckpointKey, CheckpointRow, ThreadRows
 
-__all__ = ["Layout", "Row", "ThreadMap", "node_of"]
+__all__ = ["Extent", "Layout", "Row", "ThreadMap", "node_of"]
 
 _DEEPEST: Final = 32
 """Subgraphs inside each other that are nested; deeper ones count as strays, which bounds the builder's recursion."""
@@ -84,6 +86,11 @@ class Layout:
     def __len__(self) -> int:
         return self.shared + len(self.own)
 
+    @property
+    def extent(self) -> Extent:
+        """How long it is."""
+        return Extent(len(self), self.ended_us, self.fork)
+
     def rows(self, start: int = 1, stop: int | None = None) -> list[Row]:
         """The rows start..stop-1; it costs what it returns, and a look at each branch that they are of."""
         parts: list[tuple[Row, ...]] = []
@@ -108,6 +115,20 @@ class Layout:
             last = min(last, layout.shared)
             layout = layout.before
         return None
+
+
+class Extent(NamedTuple):
+    """How long a branch is.
+
+    Attributes:
+        steps: how many rows it has.
+        ended_us: when its newest checkpoint was made; None if no checkpoint says.
+        fork: the number of the checkpoint where it left another one, 0 for the oldest branch.
+    """
+
+    steps: int
+    ended_us: int | None
+    fork: int = 0
 
 
 class ThreadMap:
@@ -157,15 +178,29 @@ class ThreadMap:
         """The newest checkpoint of those whose host is not in the file; None if there are none."""
         return max((row for rows in self.strays.values() for row in rows), key=lambda row: row.id, default=None)
 
+    @cached_property
     def ways(self) -> list[Way]:
         """The ways to the tips of all branches, the newest first."""
         return self.root.ways() or [Way(None, [])]
+
+    def plain_extent(self) -> Extent | None:
+        """How long its only branch is, counted; None where it has to be laid out for that.
+
+        A list of very many threads would take a third longer if each was laid out.
+        """
+        writes = self.rows.writes
+        if len(self.ways) > 1 or len(self.trees) > 1 or any(w.channel in STOPS for of in writes.values() for w in of):
+            return None
+        own = self.ways[0].own
+        ended = max((made for checkpoint in own if (made := checkpoint.time_us) is not None), default=None)
+        unfinished = (self.tasks(checkpoint) for checkpoint in own if not self.root.ran_on(checkpoint))
+        return Extent(len(own) + sum(map(len, unfinished)), ended)
 
     def layouts(self) -> dict[str, Layout]:
         """The rows of all branches by the ids of their tips ("" where there is none), laid out in one walk."""
         builder = _Builder(self)
         found: dict[str, Layout] = {}
-        ways = self.ways()
+        ways = self.ways
         leaving: dict[str, list[Way]] = {}
         for way in ways:
             if way.fork is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.fields import fields_of, thought_in
 from agent_tt.codec.wire import envelope_type
 

@@ -19,9 +19,9 @@ import enum
 import threading
 import time
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import NewerFormat, NotAStore
 from agent_tt.interop.langgraph.database import MOST_AHEAD, Database, Document, Stored
 from agent_tt.interop.langgraph.postgres_connection import Server

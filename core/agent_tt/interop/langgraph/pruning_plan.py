@@ -12,9 +12,9 @@ So LangGraph's history of what stays is the same as before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged, RunNotFound, UsageError
 from agent_tt.interop.langgraph.checkpoint import FORMAT, Checkpoint, open_checkpoint
 from agent_tt.interop.langgraph.decode import read_value

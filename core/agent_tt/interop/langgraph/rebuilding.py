@@ -7,9 +7,9 @@ which the graph combines writes, which `reducers` reads off the thread: where it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.kept import Kept
 from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.envelopes import made, opaque

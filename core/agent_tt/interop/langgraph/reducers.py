@@ -7,9 +7,9 @@ where they agree on a value it is taken, else it is unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.fields import fields_of
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type, is_envelope

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.wire import is_envelope
 from agent_tt.errors import Damaged
 from agent_tt.interop.langgraph.decode import read_value
@@ -27,6 +27,7 @@ __all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "column_t
 CheckpointKey = tuple[str, str]
 """Namespace and checkpoint id: what names a checkpoint within a thread."""
 
+_TEXTS: Final = {str}
 _SHORT: Final = 200
 _VERSION_6: Final = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-6[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _GREGORIAN_TO_UNIX: Final = 0x01B21DD213814000
@@ -147,7 +148,7 @@ class ThreadRows:
     writes: Mapping[CheckpointKey, tuple[WriteRow, ...]]
 
 
-def threads_of(checkpoints: Iterable[Sequence[object]], writes: Iterable[tuple[object, ...]]) -> dict[str, ThreadRows]:
+def threads_of(checkpoints: Iterable[Sequence[object]], writes: Iterable[tuple[Any, ...]]) -> dict[str, ThreadRows]:
     """The threads of rows as a database gives them.
 
     Args:
@@ -160,15 +161,16 @@ def threads_of(checkpoints: Iterable[Sequence[object]], writes: Iterable[tuple[o
             row = _checkpoint(columns)
             found.setdefault(row.thread, {})[row.key] = row
     written: dict[str, dict[CheckpointKey, list[WriteRow]]] = {}
-    for of, namespace, checkpoint, task, path, index, channel, encoding in writes:
+    for of, *names, index, channel, encoding in writes:
         if not isinstance(of, str) or of not in found:
             continue
-        key = (column_text(namespace), column_text(checkpoint))
-        number = index if type(index) is int else 0
-        write = WriteRow(
-            of, key, column_text(task), column_text(path), number, column_text(channel), column_text(encoding)
+        texts = (*names, channel, encoding)
+        namespace, checkpoint, task, path, channel_name, how = (
+            texts if {*map(type, texts)} == _TEXTS else map(column_text, texts)
         )
-        written.setdefault(of, {}).setdefault(key, []).append(write)
+        number = index if type(index) is int else 0
+        write = WriteRow(of, (namespace, checkpoint), task, path, number, channel_name, how)
+        written.setdefault(of, {}).setdefault(write.checkpoint, []).append(write)
     return {
         of: ThreadRows(of, rows, {key: tuple(each) for key, each in written.get(of, {}).items()})
         for of, rows in found.items()

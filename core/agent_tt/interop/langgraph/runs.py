@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.langgraph.branches import branch_names, run_id_of
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.layout import ThreadMap
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.layout import Layout
+    from agent_tt.interop.langgraph.layout import Extent
     from agent_tt.interop.langgraph.rows import CheckpointRow, ThreadRows
     from agent_tt.interop.langgraph.values import Values
     from agent_tt.model import ErrorInfo, RunStatus
@@ -74,7 +74,7 @@ def read_branches(threads: Mapping[str, ThreadRows], before: Iterable[Branch] = 
     branches: list[Branch] = []
     for thread_id, rows in threads.items():
         thread = known.get(id(rows)) or ThreadMap(rows)
-        ways = thread.ways()
+        ways = thread.ways
         tips = [way.tip for way in ways if way.tip is not None]
         names = {tip.id: name for name, tip in branch_names(thread_id, tips, taken).items()}
         for tip, own, _, parent in ways:
@@ -97,7 +97,7 @@ def last_checkpoints(branches: Iterable[Branch]) -> list[CheckpointRow]:
     return [last for branch in branches if (last := branch.last) is not None]
 
 
-def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
+def run_of(branch: Branch, extent: Extent, values: Values, path: Path) -> Run:
     """A branch as a `Run`.
 
     The file does not say how a run ended; its last checkpoint tells. Nothing is left to run: it succeeded. A task
@@ -107,24 +107,21 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
     """
     status, error, stands = _outcome(branch, values)
     origin = {"system": "LangGraph", "file": str(path), "thread": branch.thread.rows.thread}
-    run = Run(
+    tip, is_fork = branch.tip, branch.parent is not None
+    return Run(
         id=branch.id,
         name=branch.id,
         status=status,
         started_us=branch.started_us,
-        ended_us=layout.ended_us,
-        steps=len(layout),
+        ended_us=extent.ended_us,
+        steps=extent.steps,
+        parent=branch.parent,
+        fork_step=extent.fork if is_fork else None,
         error=error,
+        metadata={} if tip is None else {**_user_metadata(tip), **stands},
         read_only=True,
-        origin=origin,
+        origin=origin if tip is None else {**origin, "checkpoint": tip.id},
     )
-    if branch.tip is not None:
-        run = replace(
-            run, metadata={**_user_metadata(branch.tip), **stands}, origin=origin | {"checkpoint": branch.tip.id}
-        )
-    if branch.parent is not None:
-        run = replace(run, parent=branch.parent, fork_step=layout.fork)
-    return run
 
 
 def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None, Mapping[str, Wire]]:

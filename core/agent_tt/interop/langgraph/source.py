@@ -430,7 +430,9 @@ class LangGraphSource(RunSource):
 
     def _run(self, contents: _Contents, run_id: str) -> Run:
         if run_id not in contents.runs:
-            contents.runs[run_id] = run_of(contents.branch(run_id), contents.layout(run_id), contents.values, self.path)
+            branch = contents.branch(run_id)
+            extent = branch.thread.plain_extent() or contents.layout(run_id).extent
+            contents.runs[run_id] = run_of(branch, extent, contents.values, self.path)
         return contents.runs[run_id]
 
     def _step(self, contents: _Contents, maker: StepMaker, run_id: str, row: Row) -> Step:

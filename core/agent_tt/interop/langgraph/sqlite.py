@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import NotAStore
+from agent_tt.errors import Damaged, NotAStore
 from agent_tt.interop.langgraph.connection import DatabaseFile, reading_many
 from agent_tt.interop.langgraph.database import MOST_AHEAD, Database, Document
 from agent_tt.interop.langgraph.detect import Family, tables_of
@@ -14,7 +14,7 @@ from agent_tt.interop.langgraph.space import read_space
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.interop.langgraph.database import Fetched
@@ -108,6 +108,13 @@ class SqliteDatabase(Database):
     def values(self, rows: Sequence[WriteRow]) -> list[bytes | None]:
         """Give the stored bytes of values that tasks wrote."""
         return [self._blob(row) for row in rows]
+
+    def outlines(self, rows: Collection[CheckpointRow]) -> Mapping[tuple[str, CheckpointKey], Document]:
+        """Read whole checkpoints at once, as many as `MOST_AHEAD` bytes allow."""
+        try:
+            return self.ahead([*rows], ())[0]
+        except Damaged:  # each is read by itself then, and those that can be are
+            return {}
 
     def ahead(self, checkpoints: Sequence[CheckpointRow], writes: Sequence[WriteRow]) -> Fetched:
         """Some checkpoints and values, read as of one state of the file, which is looked at once."""

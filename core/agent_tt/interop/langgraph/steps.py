@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.langgraph.calls import CallMaker, decision, error_info, lane_of, lanes_of, strongest, tokens
 from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.layout import node_of

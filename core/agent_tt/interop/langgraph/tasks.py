@@ -14,15 +14,18 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.interop.langgraph.rows import WriteRow
 
-__all__ = ["NO_TASK", "RESULTLESS", "Nodes", "Task", "numbered", "tasks_of"]
+__all__ = ["NO_TASK", "RESULTLESS", "STOPS", "Nodes", "Task", "numbered", "tasks_of"]
 
 _PULLED: Final = re.compile(r"~__pregel_pull, (?P<node>.+)", re.DOTALL)
 _SENT: Final = re.compile(r"~__pregel_push, (?P<packet>\d{10})(?:, .*)?", re.DOTALL)
@@ -40,6 +43,10 @@ NO_TASK: Final = "00000000-0000-0000-0000-000000000000"
 
 RESULTLESS: Final = frozenset({"__error__", "__interrupt__", "__resume__", "__scheduled__", "__error_source_node__"})
 """Channels of writes that are about a task and not by it."""
+
+
+STOPS: Final = frozenset({"__error__", "__interrupt__"})
+"""Channels of writes that stopped a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +130,31 @@ def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
     callers: dict[str, list[Task]] = {}
     for task_id, rows in grouped.items():
         path = rows[0].task_path
-        if path and (called := _CALLED.fullmatch(path)) is not None:
-            callers.setdefault(called["node"], []).append(_task(task_id, None, None, rows))
-        elif path and (pulled := _PULLED.fullmatch(path)) is not None:
-            tasks[pulled["node"], None, ""] = _task(task_id, pulled["node"], None, rows)
-        elif path and (sent := _SENT.fullmatch(path)) is not None:
-            tasks[None, int(sent["packet"]), ""] = _task(task_id, None, int(sent["packet"]), rows)
+        caller_node, node, packet = _read_path(path)
+        if caller_node is not None:
+            callers.setdefault(caller_node, []).append(_task(task_id, None, None, rows))
+        elif node is not None or packet is not None:
+            tasks[node, packet, ""] = _task(task_id, node, packet, rows)
         elif not RESULTLESS.isdisjoint([row.channel for row in rows]) or (not path and not _is_made_up(rows[0])):
             tasks[None, None, task_id] = _task(task_id, None, None, rows)
     for node, calls in callers.items():
         caller = tasks.get((node, None, ""), Task("", node))
         tasks[node, None, ""] = replace(caller, called=tuple(calls))
     return tuple(tasks.values())
+
+
+@lru_cache(maxsize=4096)
+def _read_path(path: str) -> tuple[str | None, str | None, int | None]:
+    """The node that called the task, its own node, and its packet: the one of them that its path tells, if it does.
+
+    The paths of a database are few.
+    """
+    if (called := _CALLED.fullmatch(path)) is not None:
+        return called["node"], None, None
+    if (pulled := _PULLED.fullmatch(path)) is not None:
+        return None, pulled["node"], None
+    sent = _SENT.fullmatch(path)
+    return None, None, None if sent is None else int(sent["packet"])
 
 
 def _is_made_up(write: WriteRow) -> bool:

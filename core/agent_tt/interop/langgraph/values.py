@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged
 from agent_tt.history.payloads.damage import placeholder
 from agent_tt.interop.kept import Kept

@@ -7,12 +7,13 @@ conventions want it. What is not known is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.providers.loose import count, mapping, text
 from agent_tt.providers.model_talk import ModelTalks
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.store.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ class StoreWithThreads(SqliteStore):
         told = self._told(run_id, step)
         return super().calls(run_id, step) if told is None else told
 
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """List the calls of all steps from `start` on, without arguments, results and errors."""
+    def call_heads(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        """List the calls of steps start..stop-1 (None: to the end), without arguments, results and errors."""
         told = [
             replace(call, args=None, result=None, error=None)
-            for step in self._told_steps(run_id, start, None)
+            for step in self._told_steps(run_id, start, stop)
             for call in self._told(run_id, step, with_args=False) or ()
         ]
-        return _in_order(super().call_heads(run_id, start), told)
+        return _in_order(super().call_heads(run_id, start, stop), told)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
         """List the calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
@@ -176,7 +177,7 @@ class _Threads:
         return self.store.path
 
     def runs(self, *, archived: bool = False) -> list[Run]:
-        return [run for run in self.store.runs(archived=archived) if run.facts.langgraph_thread is not None]
+        return [run for run in self.store.threads() if archived or not run.archived]
 
     def steps(self, run_id: str) -> list[Step]:
         return self.store.steps(run_id)

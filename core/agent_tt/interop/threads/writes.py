@@ -1,7 +1,8 @@
 """What tasks wrote on top of a checkpoint, kept with the facts of its step.
 
-What a task wrote is `[task, path, [number, channel, value], …]`. Most values are found in the state of the next
-checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
+What a task wrote is `[task, path, [number, channel, value], …]`: without the value where that is null, and with
+`[node]` for the path `~__pregel_pull, node`, which nearly every task has. Most values are found in the state of the
+next checkpoint: `messages` has grown by a message. Once that is stored, the value makes room for where it lies,
 `[number, channel, null, place, changes]`: `place` is `[]` for all of the channel, `[n]` for an item of a list,
 `[n, m]` for a part of one; `changes`, absent where there are none, is what turns that part of the state into the value
 (a message that had no id yet), as operations of a state's history. A long value that is in no channel goes into that
@@ -11,12 +12,13 @@ state all the same, where it is compressed, beside the channels: its place is `[
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged
 from agent_tt.history.changes.diff import diff
 from agent_tt.history.changes.ops import apply
@@ -32,6 +34,7 @@ __all__ = ["Write", "grown", "in_order", "kept_writes", "merged", "read_writes",
 
 _HINT: Final = "`agent-tt verify` says what else is damaged. Fork from an earlier checkpoint, or delete the thread."
 _APART: Final = "written"
+_PULLED: Final = "~__pregel_pull, "
 _SHORT: Final = 96
 """Bytes of JSON up to which a value stays where it is."""
 
@@ -57,11 +60,11 @@ class Write:
 
     def to_wire(self) -> Wire:
         """As it is kept, beside the others of its task."""
-        kept: list[Wire] = [self.number, self.channel, self.value]
+        kept: list[Wire] = [self.number, self.channel]
         if self.found is None:
-            return kept
+            return kept if self.value is None else [*kept, self.value]
         place, changes = self.found
-        return [*kept, list(place), *([changes] if changes else [])]
+        return [*kept, self.value, list(place), *([changes] if changes else [])]
 
     def given(self, state: Mapping[str, Wire]) -> Wire:
         """The value that was written; the caller's own, where it lay in the state of the next checkpoint.
@@ -88,7 +91,9 @@ def kept_writes(writes: Iterable[Write]) -> list[Wire]:
     """Writes as they are kept, task by task."""
     tasks: dict[tuple[str, str], list[Wire]] = {}
     for write in writes:
-        tasks.setdefault((write.task, write.path), [write.task, write.path]).append(write.to_wire())
+        pulled = write.path.startswith(_PULLED)
+        path: Wire = [write.path.removeprefix(_PULLED)] if pulled else write.path
+        tasks.setdefault((write.task, write.path), [write.task, path]).append(write.to_wire())
     return list(tasks.values())
 
 
@@ -102,7 +107,10 @@ def read_writes(kept: Iterable[Wire]) -> list[Write]:
     with _named_damage():
         for of_task in kept:
             task, path, *rows = cast("list[Any]", of_task)  # as `kept_writes` gave it
-            for number, channel, value, *rest in rows:
+            if isinstance(path, list):
+                path = _PULLED + path[0]
+            for number, channel, *given in rows:
+                value, *rest = given or [None]
                 found_at = ([*rest[0]], [*rest[1]] if len(rest) > 1 else []) if rest else None
                 found.append(Write(str(task), str(path), int(number), str(channel), value, found_at))
     return in_order(found)

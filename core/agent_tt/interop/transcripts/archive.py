@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import zstandard
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.compressed import BreaksOff, unpacked_zstandard
 

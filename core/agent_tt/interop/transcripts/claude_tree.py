@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.telling import micros, results_in
 from agent_tt.interop.transcripts.ways import ways_from
 from agent_tt.providers.loose import dicts, mapping, text

@@ -22,9 +22,10 @@ Source of the format: `RolloutItem`, `EventMsg` and `ResponseItem` of github.com
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.codex_review import Reviews, is_end_of_review, is_outcome
 from agent_tt.interop.transcripts.telling import Teller, answer, micros, wire
 from agent_tt.model import NO_USAGE, ErrorInfo, Usage

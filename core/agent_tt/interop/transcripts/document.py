@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.transcripts.archive import MAGIC, open_archive
 from agent_tt.interop.transcripts.compressed import begins, is_compressed, unpack

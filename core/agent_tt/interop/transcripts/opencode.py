@@ -17,9 +17,10 @@ Source of the format: `MessageV2` and `Session.Info` of github.com/sst/opencode,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.beside import Room, files_in
 from agent_tt.interop.transcripts.telling import Teller, micros, wire
 from agent_tt.model.facts import RunFacts

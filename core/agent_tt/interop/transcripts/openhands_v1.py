@@ -20,9 +20,10 @@ Source of the format: github.com/OpenHands/software-agent-sdk, openhands-sdk/ope
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.archive import MemberUnreadable
 from agent_tt.interop.transcripts.beside import Room
 from agent_tt.interop.transcripts.document import MOST_VALUE_BYTES

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.any_value import plain
 from agent_tt.interop.transcripts.pieces import Lines
 from agent_tt.interop.transcripts.spans import Span

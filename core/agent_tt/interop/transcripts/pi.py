@@ -19,9 +19,10 @@ Source of the format: github.com/badlogic/pi-mono, packages/coding-agent: docs/s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.telling import Teller, micros, wire
 from agent_tt.interop.transcripts.ways import Way, ways_from
 from agent_tt.model.facts import RunFacts

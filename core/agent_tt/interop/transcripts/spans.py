@@ -7,9 +7,10 @@ a tool has a step for each span.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.transcripts.around import AgentWork, Around
 from agent_tt.interop.transcripts.telling import Teller, answer, results_in, wire
 from agent_tt.model.facts import RunFacts

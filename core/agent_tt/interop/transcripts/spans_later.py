@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, overload
 
+from agent_tt._dataclass import dataclass
 from agent_tt.interop.kept import Kept
 from agent_tt.interop.transcripts.around import Around
 from agent_tt.interop.transcripts.found_steps import FoundSteps

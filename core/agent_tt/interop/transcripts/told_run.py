@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.history.digest import entry_token, list_token, polynomial, sum_token, token
 from agent_tt.interop.transcripts.telling import strongest
 from agent_tt.model import NO_USAGE, AgentCode, ModelConfig, Run, Step

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model import NO_USAGE, Usage
 
 if TYPE_CHECKING:

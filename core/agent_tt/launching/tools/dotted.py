@@ -10,11 +10,11 @@ import ast
 import difflib
 import importlib.util
 import sys
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.replaying.tape.source_trees import parse_source
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.tools.dotted import DottedPath, check_names, split_path
 from agent_tt.launching.tools.main_watch import MainWatch

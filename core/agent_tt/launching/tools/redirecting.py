@@ -14,10 +14,10 @@ import gc
 import inspect
 import sys
 import threading
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.calls.boundary import say_recorded
 from agent_tt.recording.calls.site import not_the_agents
 from agent_tt.recording.scope import here

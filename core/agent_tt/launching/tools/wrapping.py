@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.launching.tools.dotted import missing
 from agent_tt.launching.tools.holders import replace_in_holders

@@ -20,6 +20,7 @@ from __future__ import annotations
 from agent_tt.model.facts.calls import CallFacts, DecisionFacts, HoldFacts, OnceFacts, PolicyFacts
 from agent_tt.model.facts.fact import Fact, Facts, Shape
 from agent_tt.model.facts.runs import (
+    AskedAgainFacts,
     BisectedFacts,
     DecidedFacts,
     GoldenFacts,
@@ -38,6 +39,7 @@ from agent_tt.model.facts.shapes import Place, place_said
 from agent_tt.model.facts.steps import StepFacts
 
 __all__ = [
+    "AskedAgainFacts",
     "BisectedFacts",
     "CallFacts",
     "DecidedFacts",

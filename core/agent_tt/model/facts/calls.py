@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CallFacts", "DecisionFacts", "HoldFacts", "OnceFacts", "PolicyFacts", "is_held"]
+__all__ = ["CallFacts", "DecisionFacts", "HoldFacts", "OnceFacts", "PolicyFacts", "is_given", "is_held"]
 
 
 _MOST_PIECES: Final = 1 << 20
@@ -137,8 +137,15 @@ class CallFacts(Facts):
     timers = Fact(
         _TIMERS, "how many of the agent's timers fired since the answer before it; of an answer in pieces by piece"
     )
-    policy = Fact(record(PolicyFacts), "of a fork: the rule that decided about it; absent for what runs by default")
+    policy = Fact(
+        record(PolicyFacts),
+        "of a fork: the rule that decided about it, or the edit that answered it; absent for what runs by default",
+    )
     hold = Fact(record(HoldFacts), "its agent was held before it")
+    stood_still = Fact(
+        _TIMERS,
+        "for how many microseconds since its question deadlines stood still, as somebody was asked; in pieces by piece",
+    )
     answered = Fact(record(DecisionFacts), "what somebody decided about a call that waited")
     args_asked = Fact(OBJECT, "of a call whose arguments were edited before it went out: those, as the agent gave them")
     again = Fact(PLACE, "of a resumed run: the earlier call that this one replaces")
@@ -162,6 +169,16 @@ class CallFacts(Facts):
 _SITE: Final = CallFacts.file.key, CallFacts.line.key
 _INSIDE: Final = CallFacts.inside.key
 _OUTLIVES: Final = CallFacts.outlives.key
+
+
+def is_given(facts: Mapping[str, Wire]) -> bool:
+    """Whether a call of a fork was not made: its answer was a recorded one, or one that somebody gave.
+
+    Args:
+        facts: those of the call.
+    """
+    policy = CallFacts.policy.of(facts)
+    return policy.word == "stub" or PolicyFacts.taken_from.is_in(policy.raw)
 
 
 def is_held(facts: Mapping[str, Wire]) -> bool:

@@ -15,9 +15,10 @@ A file may hold anything. What does not have the shape of its fact is read as if
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, cast, overload
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping

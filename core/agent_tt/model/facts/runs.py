@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model.facts.edits import EDITS
 from agent_tt.model.facts.fact import Fact, Facts, Flag, Shape, record, records
 from agent_tt.model.facts.shapes import LIST, NUMBER, OBJECT, PLACES, TEXT, TEXT_BY_NAME, TEXTS, TRUTH, VALUE, WHOLE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.codec.wire import Wire
+    from agent_tt.model.edits import Edit
     from agent_tt.model.facts.shapes import Place
 
 __all__ = [
+    "AskedAgainFacts",
     "BisectedFacts",
     "DecidedFacts",
     "DroppedFacts",
@@ -278,6 +283,31 @@ class GoldenFacts(Facts):
     rules = Fact(records(GoldenRuleFacts), "what each rule said, of those that were on")
 
 
+class AskedAgainFacts(Facts):
+    """Which recorded call a run asked again, and how; see `agent_tt.asking_again`."""
+
+    __slots__ = ()
+
+    run = Fact(TEXT, "id of the run that the call was recorded in")
+    step = Fact(WHOLE, "its step")
+    call = Fact(WHOLE, "its number in there")
+    times = Fact(WHOLE, "how often it was to be asked")
+    edits = Fact(EDITS, "what was changed of its request, in that order")
+    model = Fact(TEXT, "the model that was asked in place of the recorded one")
+
+    @classmethod
+    def of_call(
+        cls, run: str, step: int, call: int, *, times: int, edits: Sequence[Edit], model: str | None
+    ) -> AskedAgainFacts:
+        """What is said where a call is asked again."""
+        facts: dict[str, Wire] = {cls.run.key: run, cls.step.key: step, cls.call.key: call, cls.times.key: times}
+        if edits:
+            cls.edits.put(facts, tuple(edits))
+        if model:
+            facts[cls.model.key] = model
+        return cls(facts)
+
+
 class UserFacts(Facts):
     """What people write down about runs and checkpoints, as far as the application knows it by name."""
 
@@ -337,6 +367,7 @@ class RunFacts(Facts):
     golden_result = Fact(
         record(GoldenFacts), "of a run that came of a golden, or of the kept one where none came: what came of it"
     )
+    asked_again = Fact(record(AskedAgainFacts), "of a run that only asked a model again what a recorded call had asked")
     attached = Flag("its agent waits before its next calls where somebody holds it")
     traceparent = Fact(TEXT, "the span of OpenTelemetry in which it began, as W3C's Trace Context writes it")
     sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")

@@ -47,7 +47,8 @@ class StepFacts(Facts):
     )
     writes = Fact(
         LIST,
-        "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`",
+        "of such a step: what tasks wrote on top of its checkpoint, each `[task, path, [number, channel, value], …]`;"
+        " a value that is null is left out, and the path `~__pregel_pull, node` is `[node]`",
     )
 
     recorded_in = Fact(

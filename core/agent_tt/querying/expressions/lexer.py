@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidExpression
 
 if TYPE_CHECKING:

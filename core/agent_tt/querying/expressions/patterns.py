@@ -7,9 +7,10 @@ off as well, so that an index of texts can be asked for them first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
+from agent_tt._dataclass import dataclass
 from agent_tt.querying.expressions.machine import END, MOST_WORK, Pattern, State, TooMuchWork
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ random numbers would be met so. Otherwise the ways are possible ones, and nobody
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

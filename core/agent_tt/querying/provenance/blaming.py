@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import get
 from agent_tt.errors import Damaged, InvalidPath, PathNotFound, UsageError
 from agent_tt.querying.absent import not_there

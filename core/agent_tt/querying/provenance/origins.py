@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.wire import TYPE, VALUE, is_envelope
 from agent_tt.querying.expressions.values import equal, plain
 from agent_tt.querying.provenance.entities import common_entity, content_words, entities, number_keys, only_entity

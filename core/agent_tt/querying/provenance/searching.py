@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "Cache", "Indexed", "can_index", "first_id", "last_id", "run_of"]
 
-_VERSION: Final = 4
+_VERSION: Final = 5
 _APPLICATION_ID: Final = 0x41545453
 _BUSY_S: Final = 10.0
 _TRIES: Final = 20

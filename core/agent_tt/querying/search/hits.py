@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log2
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.querying.search.recorded import KINDS
 
 if TYPE_CHECKING:

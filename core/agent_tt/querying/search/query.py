@@ -17,9 +17,9 @@ it then, not in it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.folding import find_word, fold, same_letters
 from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.querying.expressions.patterns import BadPattern, Pattern, TooMuchWork, compile_pattern

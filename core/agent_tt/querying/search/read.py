@@ -28,6 +28,8 @@ OF_CALLS: Final = frozenset(
 )
 OF_REQUESTS: Final = frozenset(number for number, kind in enumerate(KINDS) if kind.where == "arguments")
 FOREVER: Final = 1 << 60
+_ASKED_AFTER: Final = 1000
+"""Texts of one step between two looks at whether the search is cancelled."""
 _PAGE: Final = 200
 """Steps read at once."""
 
@@ -61,7 +63,8 @@ def gather(
         query: what is searched for.
         into: takes what is found.
         own_only: leave out what its ancestors recorded.
-        cancelled: asked once a step; the search ends when it says yes.
+        cancelled: asked once a step, and of one with very many texts once every so many; the search ends when it
+            says yes.
 
     Yields:
         The number of each step that was read.
@@ -70,12 +73,13 @@ def gather(
         texts = RunTexts(source, segment.run)
         asked = _Asked(run, rank, query, into)
         if segment.last is None or texts.first <= segment.last:
-            gather_step(texts.begin(), texts.first, run, rank, query, into, first_order=texts.first_order)
+            found = texts.begin()
+            gather_step(found, texts.first, run, rank, query, into, first_order=texts.first_order, cancelled=cancelled)
         for step in steps_of(texts, texts.first, segment.last):
             if cancelled():
                 return
             found = texts.step(step)[0]
-            gather_step(found, step.number, run, rank, query, into)
+            gather_step(found, step.number, run, rank, query, into, cancelled=cancelled)
             asked.add(step.number, found, texts.requests)
             yield step.number
         asked.gather()
@@ -123,9 +127,17 @@ class _Asked:
 
 
 def gather_step(
-    texts: Sequence[Text], step: int, run: Run, rank: int, query: Query, into: Gathered, *, first_order: int = 0
+    texts: Sequence[Text],
+    step: int,
+    run: Run,
+    rank: int,
+    query: Query,
+    into: Gathered,
+    *,
+    first_order: int = 0,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Gather what is found in the texts that a step brought."""
+    """Gather what is found in the texts that a step brought, or in the first of them if it is cancelled."""
     if not (query.first or 0) <= step <= (step if query.last is None else query.last):
         return
     if query.agent is not None and not any(text.kind == AGENT and query.agent in fold(text.text) for text in texts):
@@ -134,6 +146,8 @@ def gather_step(
     if query.tool is not None:
         calls = {text.call for text in texts if text.kind == CALL and query.tool in fold(text.text)}
     for order, text in enumerate(texts, start=first_order):
+        if order % _ASKED_AFTER == _ASKED_AFTER - 1 and cancelled():
+            return
         if text.kind not in query.kinds or (query.tool is not None and (text.call is None or text.call not in calls)):
             continue
         into.add(run.id, rank, text.kind, text.text, Place(step, order, text.call, text.path))

@@ -11,10 +11,11 @@ What lies in databases of other systems is taken as if it had been recorded: wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.carried import Carried
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.texts import texts

@@ -8,10 +8,11 @@ that is odd or taken becomes the next free one.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.querying.expressions import parse, tree
 from agent_tt.querying.expressions.lexer import MOST_CHARACTERS

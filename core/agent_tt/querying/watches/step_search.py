@@ -7,9 +7,10 @@ at, and calls are read only of steps whose columns fit. The answers are those of
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError
 from agent_tt.model.as_json import milliseconds
@@ -19,7 +20,7 @@ from agent_tt.querying.expressions.values import MISSING, Value, at
 from agent_tt.querying.watches.tracked_value import TrackedValue, indexed_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.model import Call, ErrorInfo, Step
     from agent_tt.protocols import Cursor, RunSource
@@ -72,6 +73,7 @@ class Watch:
         self._indexed = source.capabilities.indexes
         self._states = _States(source, run_id, self.expression)
         self._wanted = _wanted_columns(self.expression)
+        self._of_heads = source.capabilities.pages and _asks_heads(self.expression.root)
 
     def holds_at(self, step: int) -> bool:
         """Whether it holds at a step.
@@ -145,6 +147,11 @@ class Watch:
             possible = self._source.steps_calling(self._run_id, first, last, self._wanted)
         if self.expression.asks_state and possible is None:
             self._states.expect(first, last)
+        heads: dict[int, list[Call]] | None = None
+        if possible is None and self._of_heads and self.expression.asks_calls:
+            heads = {}
+            for call in self._source.call_heads(self._run_id, max(first, 1), last + 1):
+                heads.setdefault(call.step, []).append(call)
         for step in steps:
             number = 0 if step is None else step.number
             if self._cancelled():
@@ -153,23 +160,26 @@ class Watch:
                 continue
             if self.expression.asks_state:
                 self._states.move(number, step)
-            if self._holds(number, step):
+            calls = None if heads is None else heads.get(number, [])
+            if self._fulfilling(number, step, calls) is not None:
                 yield number
 
-    def _holds(self, number: int, step: Step | None) -> bool:
-        return self._fulfilling(number, step) is not None
-
-    def _fulfilling(self, number: int, step: Step | None) -> _Facts | None:
+    def _fulfilling(self, number: int, step: Step | None, calls: Sequence[Call] | None = None) -> _Facts | None:
         """The facts with which it holds at a step: those of the step, with one of its calls; None where it does not.
 
         What asks of a state holds at no step of which no checkpoint is kept: nobody knows it there.
+
+        Args:
+            number: the number of the step.
+            step: the step; None for the input.
+            calls: its calls, as far as the expression asks about them; None where they are not read yet.
         """
         if self.expression.asks_state and step is not None and step.is_unkept:
             return None
         facts = _Facts(number, step, self._states)
         if not self.expression.asks_calls or step is None or not step.calls:
             return facts if holds(self.expression, facts) else None
-        for call in self._source.calls(self._run_id, number):
+        for call in self._source.calls(self._run_id, number) if calls is None else calls:
             if self._cancelled():
                 return None
             if holds(self.expression, facts.of(call)):
@@ -347,6 +357,18 @@ def _error(error: ErrorInfo | None) -> Value:
 def _sum(*counts: int | None) -> Value:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+def _asks_heads(node: object) -> bool:
+    """Whether all that a part of an expression asks about calls is told without arguments, results and times."""
+    if isinstance(node, tuple):
+        return all(map(_asks_heads, node))
+    if not isinstance(node, tree.Fact):
+        inner = fields(node) if is_dataclass(node) else ()
+        return all(_asks_heads(getattr(node, each.name)) for each in inner if each.name != "pattern")
+    if node.root == "call":
+        return node.place[:1] != () and node.place[0] in _CALL_COLUMNS
+    return node.root not in ("args", "result")
 
 
 def _wanted_columns(expression: Expression) -> dict[str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import copy
 import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.decode import decode as decoded
 from agent_tt.codec.encode import encode
 from agent_tt.codec.sameness import common_ends, identical

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import CallFacts, StepFacts
+from agent_tt.model.facts.calls import is_given
 from agent_tt.recording.calls.usage import is_refusal, usage_facts, usage_of
 from agent_tt.recording.session import SESSION
 
@@ -46,7 +47,8 @@ class ModelUsage:
             served: the answer that a link gave; None where the model was asked.
             is_free: whether that answer costs nothing.
         """
-        if is_free or (served is not None and CallFacts.made_up.is_in(served.call.meta)):
+        facts = {} if served is None else served.call.meta
+        if is_free or CallFacts.made_up.is_in(facts) or is_given(facts):
             return {}
         usage = usage_of(answer)
         meta = usage_facts(usage)

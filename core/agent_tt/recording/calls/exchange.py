@@ -25,9 +25,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model import NewCall
 from agent_tt.recording.calls.placement import begin_in
 from agent_tt.recording.calls.signature import CallSpec, Parameters

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import string
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.model.facts import CallFacts, OnceFacts
 

@@ -81,7 +81,7 @@ class RecordedCall:
         self._is_over = False
         self.end = SharedEnd()
         self._usage = ModelUsage(step, scope.call)
-        self._arrival = Arrival(scope.recording.latest_answer)
+        self._arrival = Arrival(scope.recording.latest_answer, _stood_still_us)
         self._key_before: Wire = None
         self._later: tuple[Callable[[], Awaitable[Reply | None]], ...] = ()
         self._arguments: GivenArguments | None = None
@@ -485,3 +485,8 @@ class RecordedCall:
             is_stream=end.stream is not None, is_timed=self._is_timed, is_served=self.served is not None
         )
         return {name: fact for name, fact in manner.items() if fact is not None}
+
+
+def _stood_still_us() -> int:
+    stood = SESSION.chain.stood_still
+    return int(sum(each() for each in stood) * 1e6) if stood else 0

@@ -6,9 +6,10 @@ By that digest a replay recognises the same question.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.tool_contexts import asked_of, context, stable
 from agent_tt.redaction.values import asked

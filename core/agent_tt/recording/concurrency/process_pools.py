@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 import weakref
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.concurrency.new_lanes import in_lane, new_lane
 from agent_tt.recording.lanes.lanes import Lane
 from agent_tt.recording.modules.fitness import need_parameters

@@ -14,6 +14,9 @@ Of an answer in pieces each has its own, under `paces`: `[[first, last, pace], â
 of which something is to be said. There "since the question" means since the piece before, from the second on.
 
 The timers are those of `agent_tt.recording.lanes.timers`.
+
+While a person is waited for, the agent's deadlines stand still, and answers come all the same. For how much of the time
+between a question and its answer they did is said under `stood_still`: a replay counts it to nobody's deadline.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from agent_tt.recording.lanes.timers import timers_fired
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from collections.abc import Callable
 
     from agent_tt.codec.wire import Wire
 
@@ -118,6 +122,7 @@ class Runs:
 _PACE: Final = CallFacts.pace.key
 _PACES: Final = CallFacts.paces.key
 _TIMERS: Final = CallFacts.timers.key
+_STOOD_STILL: Final = CallFacts.stood_still.key
 
 
 class LatestAnswer:
@@ -145,16 +150,21 @@ class Arrival:
 
     Args:
         before: when the answer before it came.
+        stood_still_us: says for how many microseconds so far deadlines stood still.
     """
 
-    def __init__(self, before: LatestAnswer) -> None:
+    def __init__(self, before: LatestAnswer, stood_still_us: Callable[[], int]) -> None:
         self._before = before
+        self._stood_still_us = stood_still_us
         self._since_question: Stretch | TrioStretch | None = None
-        self._paces, self._timers = Runs(), Runs()
+        self._paces, self._timers, self._stood_still = Runs(), Runs(), Runs()
+        self._before_us: int | None = None
 
     def asked(self) -> None:
-        """The question goes out now."""
+        """The question goes out now; it may have waited for a person since this was called first."""
         self._since_question = stretch_from_here(most=1)
+        if self._before_us is None:
+            self._before_us = self._stood_still_us()
 
     def piece(self, *, is_timed: bool, is_served: bool) -> None:
         """A piece of the answer reaches the agent now.
@@ -165,18 +175,21 @@ class Arrival:
         """
         self._paces.add(self._pace(is_timed=is_timed))
         self._timers.add(self._fired())
+        self._stood_still.add(self._stood())
         self.asked()
         self._before.comes(is_served=is_served)
 
     def end(self, *, is_stream: bool, is_timed: bool, is_served: bool) -> dict[str, Wire]:
         """The answer reaches the agent now, or its end does; what the facts of the call say of how it came."""
-        pace, fired = self._pace(is_timed=is_timed), self._fired()
+        pace, fired, stood = self._pace(is_timed=is_timed), self._fired(), self._stood()
         if is_stream:
             self._paces.add(pace)
             self._timers.add(fired)
+            self._stood_still.add(stood)
             facts = {_PACES: self._paces.to_wire(), _TIMERS: self._timers.to_wire()}
+            facts[_STOOD_STILL] = self._stood_still.to_wire()
         else:
-            facts = {_PACE: pace, _TIMERS: fired}
+            facts = {_PACE: pace, _TIMERS: fired, _STOOD_STILL: stood}
         self._before.comes(is_served=is_served)
         return facts
 
@@ -187,3 +200,7 @@ class Arrival:
     def _fired(self) -> Wire:
         """How many of the agent's timers have fired since the answer before; None for none."""
         return (timers_fired() - self._before.timers) or None
+
+    def _stood(self) -> Wire:
+        """For how many microseconds since the question deadlines stood still; None for none."""
+        return (self._stood_still_us() - (self._before_us or 0)) or None

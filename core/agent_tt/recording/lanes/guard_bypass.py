@@ -10,9 +10,10 @@ import functools
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.lanes.shared_end import SharedEnd
 from agent_tt.recording.scope import CURRENT, nowhere
 

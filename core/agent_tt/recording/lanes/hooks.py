@@ -16,6 +16,7 @@ import sys
 import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from agent_tt.recording.concurrency.lane_checks import (
@@ -43,6 +44,7 @@ from agent_tt.recording.lanes.lanes import INHERITED, SHARES_WORK, THREAD_LANES
 from agent_tt.recording.lanes.list_order import ListOrder
 from agent_tt.recording.lanes.timers import count_fired
 from agent_tt.recording.modules.import_watch import ImportWatch
+from agent_tt.recording.modules.loaded_modules import looking_once
 from agent_tt.recording.runs.child_process import preparing_places, starting_places, watch_forks
 from agent_tt.recording.scope import CURRENT, here
 
@@ -61,6 +63,10 @@ _LOG = logging.getLogger(__name__)
 
 _TAKERS: Final[weakref.WeakKeyDictionary[object, Lane]] = weakref.WeakKeyDictionary()
 """By queue, the thread or job that was the first to take something from it."""
+
+
+_MADE: Final[weakref.WeakSet[FunctionType]] = weakref.WeakSet()
+"""The functions that patches put in place of others, as long as anything refers to them."""
 
 
 class Patch:
@@ -100,6 +106,8 @@ class Patch:
         made = self._make(self._original)
         self._replacement = functools.wraps(self._original)(made) if callable(self._original) else made
         setattr(self._owner, self._name, self._replacement)
+        if isinstance(self._replacement, FunctionType):
+            _MADE.add(self._replacement)
 
     def undo(self) -> None:
         """Put the original back. Where somebody replaced ours meanwhile, it stays beneath theirs and passes through."""
@@ -122,6 +130,11 @@ def unpatched(value: Any) -> Any:
     while (below := getattr(value, "__wrapped__", None)) is not None:
         value = below
     return value
+
+
+def made_by_patches() -> list[FunctionType]:
+    """Give the functions that patches put in place: a module that imported one keeps it when the patch is undone."""
+    return list(_MADE)
 
 
 def _hook_create_task(original: Function) -> Function:
@@ -299,7 +312,7 @@ class Hooks:
 
     def acquire(self) -> None:
         """Install the missing hooks: at once for libraries that are imported, else when the program imports them."""
-        with self._lock:
+        with self._lock, looking_once():
             for patch in self._patches:
                 patch.apply()
             watch_forks()
@@ -317,7 +330,7 @@ class Hooks:
 
     def release(self) -> None:
         """Remove everything when nobody needs it any more."""
-        with self._lock:
+        with self._lock, looking_once():
             self._users -= 1
             if self._users == 0:
                 self._imports.stop()

@@ -73,7 +73,11 @@ def looking_once() -> Iterator[None]:
     """Let one look do for all that ask in this thread while the block lasts; not inside `looking_anew`.
 
     For what is put in place together, and taken away together: even a look takes milliseconds in a large program.
+    A block inside of another one shares its look.
     """
+    if _HERE.is_shared:
+        yield
+        return
     before, _HERE.is_shared, _HERE.seen = _HERE.is_shared, True, None
     try:
         yield

@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -29,7 +31,7 @@ __all__ = [
     "uncovered_libraries",
 ]
 
-REACHES: Final = re.compile(
+REACHES: Final = lazy_re(
     r"""_*(?:libc_|GI_)?(?:
       socket | connect | bind | listen | accept4? | send | sendto | sendm?msg | sendfile(?:64)? | v?m?splice
     | write | writev | pwrite(?:64)? | pwritev2?(?:64)? | getaddrinfo(?:_a)? | getnameinfo | gethostby\w+ | n?res_\w+
@@ -58,8 +60,8 @@ _LINKED: Final = frozenset(
         "popen",
     }
 )
-_EVERYWHERE: Final = re.compile(r"(?:lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|System)|ld-linux[\w-]*|linux-vdso)[.-]")
-_KNOWN_HARMLESS: Final = re.compile(
+_EVERYWHERE: Final = lazy_re(r"(?:lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|System)|ld-linux[\w-]*|linux-vdso)[.-]")
+_KNOWN_HARMLESS: Final = lazy_re(
     r"(?:lib(?:python[\d.]+|uuid|crypto|ssl|resolv|nss_\w+|nsl|util|gfortran|tinfo|ncurses\w*|readline)[.-]|_rust\.abi3\.so|loop\.cpython-.*)"
 )
 """Link to such functions, and call them for nobody or only for what the guard sees: Python itself, OpenSSL (also that
@@ -69,7 +71,7 @@ _ONLY_FOR: Final = {"/pillow.libs/libxcb-": "PIL.ImageGrab"}
 """Libraries that are loaded with others and called by one module alone: Pillow's, which takes pictures of a screen."""
 
 _FOLDERS: Final = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
-_INSTALLED: Final = re.compile(r".*/(?:site|dist)-packages/([^/]+?)(?:\.libs)?/")
+_INSTALLED: Final = lazy_re(r".*/(?:site|dist)-packages/([^/]+?)(?:\.libs)?/")
 _ELF: Final = b"\x7fELF"
 _DYNSYM: Final = 11
 _STRTAB_LINK: Final = struct.Struct("<IIQQQQIIQQ")

@@ -13,9 +13,10 @@ import json
 import os
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.lanes.guard_bypass import share_ends
 from agent_tt.recording.lanes.lanes import THREAD_LANES, Lane
 from agent_tt.recording.scope import here

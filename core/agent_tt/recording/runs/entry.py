@@ -10,11 +10,11 @@ import hashlib
 import inspect
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model import AgentCode
 from agent_tt.model.facts import RunFacts

@@ -194,8 +194,8 @@ class Recording(OpenRun, Block):
         self._find_agent()
         if self._is_agents:
             self._say_which()
-        # What a recording answers is not held, and has a clock of its own.
-        self.is_attached = self._attach and not SESSION.chain.serves
+        # In a replay nothing goes out: there is nothing to decide, and its clock is one of its own to the end.
+        self.is_attached = self._attach and SESSION.chain.goes_live
         if self.is_attached:
             self._new = replace(self._new, metadata={**self._new.metadata, **RunFacts.attached.true()})
         with nowhere():

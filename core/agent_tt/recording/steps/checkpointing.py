@@ -23,9 +23,9 @@ import logging
 import random
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 
 if TYPE_CHECKING:

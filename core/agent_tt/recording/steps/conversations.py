@@ -7,9 +7,10 @@ instructions, are told apart by that, whichever task or thread they run in.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.lanes.lanes import MAIN
 from agent_tt.recording.steps.state_histories import MAIN_TRACK
 

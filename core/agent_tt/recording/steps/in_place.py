@@ -266,6 +266,10 @@ def _with_attribute(node: object, name: str, value: object, where: str) -> objec
     except (AttributeError, TypeError, ValueError):
         if dataclasses.is_dataclass(node) and not isinstance(node, type):
             return dataclasses.replace(node, **{name: value})
+        if hasattr(type(node), "__attrs_attrs__") and hasattr(node, name):
+            changed = copy(node)
+            object.__setattr__(changed, name, value)
+            return changed
         if hasattr(node, "model_copy"):
             return cast("Any", node).model_copy(update={name: value})
         raise CannotChange(f"{where} of a {type(node).__name__} cannot be changed") from None

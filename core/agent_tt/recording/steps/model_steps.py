@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.steps.agent_names import agent_here
 from agent_tt.recording.steps.conversations import Conversation, Conversations

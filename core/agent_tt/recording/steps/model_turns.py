@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import ModelRefused
 from agent_tt.providers.chat_form import message_of
 from agent_tt.providers.loose import first_line

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.streams.bodies import Body
 from agent_tt.redaction.streams.packing import is_at_end, is_gzip, packed_as_long, unpacker
@@ -26,7 +27,7 @@ __all__ = ["Kept", "Veil"]
 _LONGEST_LINE: Final = 65_536
 _LONGEST_LENGTH: Final = 19
 """Digits of the largest length of a body that is believed."""
-_LINE: Final = re.compile(r"^(?P<name>[\w!#$%&'*+.^`|~-]+):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
+_LINE: Final = lazy_re(r"^(?P<name>[\w!#$%&'*+.^`|~-]+):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class Veil:
         Returns:
             The pieces, in order, of which it is known by now what may be kept.
         """
+        if self._passes(data):
+            return [Kept(number, data)]
         return self.wire(number, data, [(0, len(data))], None)
 
     def wire(
@@ -129,7 +132,9 @@ class Veil:
         )
         self._received += sum(last - first for first, last in spans)
         if self._body is not None:  # a body that is all there is judged once, and nothing of it is waited for
-            self._body.feed(plain, is_end=is_end or self._received == self._announced)
+            is_news = self._body.feed(plain, is_end=is_end or self._received == self._announced)
+            if plain and not head and not is_news:
+                return []
         return self._settled()
 
     def end(self) -> list[Kept]:
@@ -148,6 +153,17 @@ class Veil:
         return plain if self._body is None else self._body.shown(plain)
 
     # ---------------------------------------------------------------- inside
+
+    def _passes(self, data: bytes) -> bool:
+        """Take bytes of the body that need no redaction, unless earlier ones are held back; say if it took them."""
+        body = self._body
+        if body is None or self._waiting or self._unpack is not None or self._announced is not None:
+            return False
+        if not body.passes(data):
+            return False
+        self._unpacked += len(data)
+        self._received += len(data)
+        return True
 
     def _take_head(self, data: bytes, *, is_end: bool) -> None:
         self._head += data

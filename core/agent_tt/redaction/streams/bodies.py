@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.streams.channels import Channel, Channels, leaves_of, named_leaves
-from agent_tt.redaction.streams.event_forms import EventForm, may_name
-from agent_tt.redaction.texts import is_binary
+from agent_tt.redaction.streams.event_forms import EventForm, Frame, may_name
+from agent_tt.redaction.texts import is_binary, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,14 +32,12 @@ _EVENTS: Final = ("event-stream", "ndjson", "jsonl", "json-seq", "json-lines", "
 _SHORTEST_KEY: Final = 8
 """Characters of a key of JSON that may be a secret itself."""
 _LONGEST_LINE: Final = 1 << 20
-_DATA: Final = re.compile(r"[ \t]{0,40}data:[ ]?")
+_DATA: Final = lazy_re(r"[ \t]{0,40}data:[ ]?")
 _NO_LINE: Final = (b"\n", b"\r\n")
 _DATA_KEY: Final = ("data",)
 """What events say that are no JSON, or nothing but a text."""
-_TOKEN: Final = re.compile(
-    r"\"(?P<text>[^\"\\]*(?:\\.[^\"\\]*)*)(?:\"(?P<colon>\s*:)?|\\?\Z)|-?\d[\d.eE+-]*", re.DOTALL
-)
-_WRITTEN: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]")
+_TOKEN: Final = lazy_re(r"\"(?P<text>[^\"\\]*(?:\\.[^\"\\]*)*)(?:\"(?P<colon>\s*:)?|\\?\Z)|-?\d[\d.eE+-]*", re.DOTALL)
+_WRITTEN: Final = lazy_re(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]")
 
 
 class Body:
@@ -60,14 +59,20 @@ class Body:
         self._read = 0
         self._is_start = True
         self._form: EventForm | None = None
+        self._frame: Frame | None = None
+        self._framed: list[int | None] = []
 
-    def feed(self, data: bytes, *, is_end: bool = False) -> None:
+    def feed(self, data: bytes, *, is_end: bool = False) -> bool:
         """Take the next bytes.
 
         Args:
             data: the bytes.
             is_end: whether they are the last.
+
+        Returns:
+            Whether more may be known of the body now: not while a line of events has no end.
         """
+        read = self._read
         self._size += len(data)
         if self._is_start and data:
             self._is_start = False
@@ -82,6 +87,24 @@ class Body:
             self._read += len(text.encode("utf-8", "surrogateescape"))
         if is_end:
             self._events.end()
+        return is_end or not self._is_events or self._read != read
+
+    def passes(self, data: bytes) -> bool:
+        """Take the next bytes where they are events as the latest, of which nothing is to be covered or waited for.
+
+        Args:
+            data: the bytes.
+
+        Returns:
+            Whether it was so; if not, nothing was taken.
+        """
+        frame = self._frame
+        said = None if frame is None or self._line else frame.said_in(data)
+        if frame is None or said is None or not self._events.passes(frame.key, said):
+            return False
+        self._size += len(data)
+        self._read = self._size
+        return True
 
     def is_settled(self, start: int, end: int) -> bool:
         """Whether it is known which of the bytes from `start` to `end` are secrets."""
@@ -116,8 +139,9 @@ class Body:
     # ---------------------------------------------------------------- events
 
     def _feed_lines(self, data: bytes, *, is_end: bool) -> None:
+        begin, first, is_begun = 0, self._read, bool(self._line)
         self._line += data
-        begin = 0
+        self._framed = []
         while (at := self._line.find(b"\n", begin)) >= 0:
             self._take_line(bytes(self._line[begin : at + 1]))
             begin = at + 1
@@ -125,6 +149,9 @@ class Body:
             self._take_line(bytes(self._line[begin:]))
             begin = len(self._line)
         del self._line[:begin]
+        events = self._framed
+        if self._form is not None and not (is_begun or self._line) and len(events) == 1 and events[0] is not None:
+            self._frame = self._form.framed(data, events[0] - first)
 
     def _take_line(self, line: bytes) -> None:
         start = self._read
@@ -139,8 +166,12 @@ class Body:
             return
         at = start + len(text[:begin].encode("utf-8", "surrogateescape"))
         shown = payload.lstrip(" \x1e")
-        if shown[:1] in ("{", "[", '"') and self._take_event(shown, at + len(payload) - len(shown)):
+        at_event = at + len(payload) - len(shown)
+        if shown[:1] in ("{", "[", '"') and self._take_event(shown, at_event):
+            self._framed.append(at_event)
             return
+        if data is not None or redact_text(payload) != payload:  # where it is as before, it is nothing to look at
+            self._framed.append(None)
         self._events.feed(None if data is None else _DATA_KEY, payload, _Stretch(self._covers, payload, at))
 
     def _take_event(self, text: str, at: int) -> bool:

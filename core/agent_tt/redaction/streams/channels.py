@@ -73,6 +73,14 @@ class Channel:
         self._parts.append((first, first + len(text), part))
         self._settle(self._text.feed(text, is_end=is_end))
 
+    def passes(self, text: str) -> bool:
+        """Take the next stretch where nothing of it has to be covered or waited for; False, and nothing taken, if not.
+
+        Args:
+            text: the stretch; not empty.
+        """
+        return not self._parts and self._text.passes(text)
+
     def end(self) -> None:
         """Nothing more comes."""
         self._settle(self._text.feed("", is_end=True))
@@ -126,6 +134,11 @@ class Channels:
         if channel is None:
             channel = self._known[key] = Channel()
         channel.feed(text, part)
+
+    def passes(self, key: Key, text: str) -> bool:
+        """As `Channel.passes`, for a text that was begun."""
+        channel = self._known.get(key)
+        return channel is not None and channel.passes(text)
 
     def end(self) -> None:
         """Nothing more comes."""

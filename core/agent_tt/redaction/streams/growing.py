@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import unnumbered
 from agent_tt.redaction.names import SCHEMA_PARENTS
+from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.spans import Span, apart
-from agent_tt.redaction.streams.open_ends import open_end, run_start, stays_calm
-from agent_tt.redaction.texts import marked, replaced
+from agent_tt.redaction.streams.open_ends import LONGEST_CALM, LONGEST_HINT, open_end, run_start, stays_calm
+from agent_tt.redaction.texts import Clean, marked, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,12 @@ LONGEST: Final = 16_384
 _CALM_TEXT: Final = 2_000
 _CALM_KEPT: Final = 500
 """Characters that are kept of a text in which nothing is open; more than any pattern looks back."""
+_BLANKS: Final = " \n"
+_CALM, _CLOSED = Clean(), Clean()
+"""Pieces of plain words that leave a text calm, and those behind which nothing is open: the words of a language come
+again and again."""
 _LONGEST_MARK: Final = 2_000
-_MARK_BEGUN: Final = re.compile(r"~(?:r(?:[edact]{0,7}(?:\d{1,9}~*)?)?)?\Z")
+_MARK_BEGUN: Final = lazy_re(r"~(?:r(?:[edact]{0,7}(?:\d{1,9}~*)?)?)?\Z")
 
 
 class Growing:
@@ -45,6 +50,7 @@ class Growing:
         self._base = -len(before)
         self._run = 0
         self._is_calm = False
+        self._calm_for = 0
         self.settled = 0
         self.size = 0
 
@@ -55,17 +61,17 @@ class Growing:
             text: what it grows by.
             is_end: whether nothing more comes: then all of it is settled.
         """
+        if text and not is_end:
+            calm_to = self._calm_to(text)
+            if calm_to is not None:
+                self._grow(text, calm_to)
+                return []
         before = len(self._text)
         self._text += text
         self.size += len(text)
+        self._calm_for = 0
         whole = self._text
-        if self._is_calm and text and not is_end and stays_calm(whole, before, self._run):
-            self._run = run_start(whole, self._run)
-            self.settled = self.size
-            if before > _CALM_TEXT and not any(parent in whole for parent in SCHEMA_PARENTS):
-                self._forget(len(whole) - _CALM_KEPT)
-            return []
-        found = apart([*secrets_in(whole), *given_in(whole)])
+        found = apart([*secrets_in(whole), *given_in(whole)]) if whole else []
         self._run = run_start(whole, self._run if run_start(whole, before) == before else before)
         if is_end:
             end = context = len(whole)
@@ -82,6 +88,64 @@ class Growing:
         self.settled = self._base + end
         self._forget(min(context, end))
         return certain
+
+    def passes(self, text: str) -> bool:
+        """Take more of the text where nothing is open and plain words come; False, and nothing taken, where not.
+
+        Args:
+            text: what it grows by; not empty.
+        """
+        calm_to = self._calm_to(text)
+        if calm_to != len(self._text) + len(text):
+            return False
+        self._grow(text, calm_to)
+        return True
+
+    def _calm_to(self, text: str) -> int | None:
+        """Up to where nothing is open once plain words have come; None where it has to be looked at closely.
+
+        Args:
+            text: what comes.
+        """
+        if not self._is_calm:
+            return None
+        before, whole = len(self._text), self._text + text
+        may_know = self._may_know(text, before)
+        if may_know and text in _CLOSED.seen():
+            return len(whole)
+        if not (may_know and text in _CALM.seen()) and not stays_calm(whole, before, self._run):
+            return None
+        calm_to = self._run + OWN.open_from(whole[self._run :]) if OWN else len(whole)
+        if may_know:
+            (_CLOSED if calm_to == len(whole) else _CALM).seen().add(text)
+        return calm_to
+
+    def _grow(self, text: str, calm_to: int) -> None:
+        """Take plain words.
+
+        Args:
+            text: the words.
+            calm_to: as `_calm_to` says.
+        """
+        before = len(self._text)
+        self._text += text
+        self._run = len(self._text) if text[-1] == " " else run_start(self._text, self._run)
+        self._calm_for += len(text)
+        self.size += len(text)
+        self.settled = self._base + calm_to
+        if before > _CALM_TEXT and not any(parent in self._text for parent in SCHEMA_PARENTS):
+            self._forget(len(self._text) - _CALM_KEPT)
+
+    def _may_know(self, text: str, before: int) -> bool:
+        """Whether `stays_calm` says of a piece what it said before: nothing that it looks at goes over its beginning.
+
+        White space parts the piece from what came, and all that is looked at of that came in pieces that stayed calm.
+        Large letters with white space between may be one number to a profile.
+        """
+        run = before - self._run
+        is_apart = not run or (text[0] in _BLANKS and not (OWN and self._text[-1].isupper()))
+        has_seen = self._calm_for >= max(LONGEST_HINT, run) and run + len(text) <= LONGEST_CALM
+        return is_apart and has_seen and not OWN.searches_all
 
     def _forget(self, context: int) -> None:
         self._text = self._text[context:]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import FIELDS
 from agent_tt.redaction.given import GIVEN
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.redaction.spans import Span
 
-__all__ = ["OpenEnd", "open_end", "run_start", "stays_calm"]
+__all__ = ["LONGEST_CALM", "LONGEST_HINT", "OpenEnd", "open_end", "run_start", "stays_calm"]
 
 _STOPS: Final = frozenset("\"'<>\\")
 _BEFORE: Final = 400
@@ -33,28 +34,30 @@ _BEFORE_SCHEMA: Final = 4400
 """The same where a JSON schema may be described."""
 _AFTER_TOKEN: Final = 220
 """Characters behind a `token` that tell whether a model made it; see `json_value`."""
-_SEPARATOR: Final = re.compile(
+_SEPARATOR: Final = lazy_re(
     r"\\{0,15}[\"']?\]?(?:\s|\\{1,15}[nrt]){0,60}(?:=>|:=|[:=,>]|is(?=\s|\Z))?(?:\s|\\{1,15}[nrt]){0,60}"
     r"(?:[rbfu]{1,2}(?=\\{0,15}[\"']))?(?P<quote>\\{0,15}[\"'])?"
 )
-_UNQUOTED: Final = re.compile(r"[^\s\"'`\\<>]*[ \t]{0,40}\\{0,15}\Z")
-_ARGUMENT: Final = re.compile(r"[^\s\"'\\]{0,500}\Z")
-_ELEMENT: Final = re.compile(r">[^<>\r\n]{0,400}<?\Z")
-_WORDS_OF_LOGIN: Final = re.compile(r"[^\s\"'\\<>]*(?:[ \t]{0,4}[^\s\"'\\<>]*)\Z")
+_UNQUOTED: Final = lazy_re(r"[^\s\"'`\\<>]*[ \t]{0,40}\\{0,15}\Z")
+_ARGUMENT: Final = lazy_re(r"[^\s\"'\\]{0,500}\Z")
+_ELEMENT: Final = lazy_re(r">[^<>\r\n]{0,400}<?\Z")
+_WORDS_OF_LOGIN: Final = lazy_re(r"[^\s\"'\\<>]*(?:[ \t]{0,4}[^\s\"'\\<>]*)\Z")
 _LONGEST_COOKIES: Final = 4100
 _LONGEST_QUOTED: Final = 2100
-_BLANK_END: Final = re.compile(r"[ \t]{0,40}\\{0,15}\Z")
+_BLANK_END: Final = lazy_re(r"[ \t]{0,40}\\{0,15}\Z")
 _LONGEST_BLANK: Final = 60
-_LOGIN: Final = re.compile(
+_LOGIN: Final = lazy_re(
     r"(?:-(?:u|U|-user|-proxy-user)[ =\t]{0,4}|-p[ \t]{0,4}|(?i:bearer)\s{1,40}|password\s{1,40})\\{0,7}[\"']?"
     r"(?P<it>[^\s\"'\\]{0,520})\Z"
 )
 _LONGEST_LOGIN: Final = 600
-_TELEGRAM: Final = re.compile(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
+_TELEGRAM: Final = lazy_re(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
 
-_PLAIN: Final = re.compile(r"[A-Za-z ,;!?\n]+")
-_LONGEST_CALM: Final = 48
-_LONGEST_HINT: Final = 16
+_PLAIN: Final = lazy_re(r"[A-Za-z ,;!?\n]+")
+LONGEST_CALM: Final = 48
+"""Characters of plain words, with the run before them, that are looked at at most."""
+LONGEST_HINT: Final = 16
+"""Characters before plain words in which a word may begin that says what they are."""
 _BEARER: Final = frozenset({"earer", "EARER"})
 """Anchors that stand in front of a secret although they are letters alone, as those of `Bearer`."""
 _WHOLE: Final = (
@@ -63,7 +66,7 @@ _WHOLE: Final = (
     *("eyJ", "dapi"),
 )
 """Beginnings of secrets that are part of them."""
-_BEGUN: Final = re.compile(
+_BEGUN: Final = lazy_re(
     r"(?<![A-Za-z0-9])(?:"
     + "|".join(sorted({re.escape(start[:size]) for start in _WHOLE for size in range(1, len(start))}, key=len)[::-1])
     + r")\Z"
@@ -76,7 +79,8 @@ class OpenEnd(NamedTuple):
     Attributes:
         start: the first character whose judgement may change; the length of the text where none may.
         context: where a text that goes on must begin, so that it is judged as the whole would be.
-        is_calm: whether nothing is open, not even a name whose value is still to come.
+        is_calm: whether nothing is open, not even a name whose value is still to come; but for a last word, of which a
+            profile takes something out only if other signs follow it.
     """
 
     start: int
@@ -100,8 +104,7 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
         if begun is not None:
             end = max(begun.start(), run)
         end = min(end, _given_start(text, run))
-    if OWN:
-        end = min(end, OWN.open_from(text))
+    of_own = OWN.open_from(text) if OWN else len(text)
     login = _LOGIN.search(text, max(0, len(text) - _LONGEST_LOGIN))
     if login is not None:
         end = min(end, login.start("it"))
@@ -114,11 +117,13 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
             break
         if span.end >= run or _BLANK_END.match(text, span.end):
             end = min(end, span.start)
+    # What a login's word says may be still to come.
+    is_calm = min(context, end) == len(text) and login is None and _may_be_word(text, of_own, run)
+    end = min(end, of_own)
     for span in found:
         if span.start < end < span.end:
             end = span.start
     context = min(context, end)
-    is_calm = context == len(text) and login is None  # what a login's word says may be still to come
     is_schema = any(parent in text for parent in SCHEMA_PARENTS)
     return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)), is_calm)
 
@@ -132,16 +137,29 @@ def stays_calm(text: str, before: int, run: int) -> bool:
         run: where its last run began then; see `run_start`.
     """
     grown = text[run:]
-    if len(grown) > _LONGEST_CALM or _PLAIN.fullmatch(grown) is None or GIVEN.secrets:
+    if len(grown) > LONGEST_CALM or _PLAIN.fullmatch(grown) is None or GIVEN.secrets:
         return False
-    held = ANCHORS.words_in(text[max(0, before - _LONGEST_HINT) :])
+    held = ANCHORS.words_in(text[max(0, before - LONGEST_HINT) :])
     return not (
         any(FIELDS.hints_in(held))
         or not held.isdisjoint(_BEARER)
         or may_begin_secret(grown)
-        or OWN.open_from(grown) < len(grown)
+        or (OWN and not _may_be_word(grown, OWN.open_from(grown), run_start(grown)))
         or _BEGUN.search(grown) is not None
     )
+
+
+def _may_be_word(text: str, start: int, run: int) -> bool:
+    """Whether what the own rules hold open is nothing, or a word: plain words behind it are no part of personal data.
+
+    Args:
+        text: the text.
+        start: where what is open begins.
+        run: where the last run begins.
+    """
+    if start == len(text):
+        return True
+    return not OWN.searches_all and start >= run and text[start:].isascii() and text[start:].isalpha()
 
 
 def run_start(text: str, low: int = 0) -> int:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from agent_tt._dataclass import dataclass
 from agent_tt.replaying.clock.busy_threads import BusyThreads
 from agent_tt.replaying.clock.sleepers import RestingLoop
 

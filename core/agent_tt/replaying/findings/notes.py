@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from agent_tt._dataclass import dataclass
 
 __all__ = ["RESERVATIONS", "Note", "NoteKind", "Notes"]
 

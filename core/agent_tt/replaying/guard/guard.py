@@ -24,9 +24,9 @@ import stat
 import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.calls.site import is_agent_file, is_event_loop, shown_path
 from agent_tt.recording.lanes.guard_bypass import is_ours

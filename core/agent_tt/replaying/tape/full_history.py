@@ -6,9 +6,10 @@ it did up to its fork step are its parent's rows, and so on up to a run that was
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.protocols import check_count, check_proven, check_shown
 from agent_tt.replaying.tape.repeats import without_repeats
 

@@ -6,9 +6,9 @@ lane, (3) a later one of it, (4) one of a lane beside it answers, the first of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.runs.child_process import is_beside_jobs
 from agent_tt.replaying.tape.tape import TapeLane, label_of
 
@@ -47,6 +47,8 @@ class Matching:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self._bound: dict[str, TapeLane] = {}
+        self._parents: dict[str, str] = {}
+        """By what lanes were made in: where the lane of the recording was made that one of them goes along."""
 
     def bound(self, lane_id: str) -> TapeLane | None:
         """The recorded lane that a lane goes along, or will; None for one of which nothing was recorded."""
@@ -79,6 +81,8 @@ class Matching:
         lane, alternatives = self._choose(lane_id, signature)
         lane.is_bound = True
         self._bound[lane_id] = lane
+        if lane.calls:
+            self._parents.setdefault(lane_id.rpartition("/")[0], lane.parent)
         return lane, lane.id != lane_id, alternatives
 
     def _choose(self, lane_id: str, signature: str) -> tuple[TapeLane, int]:
@@ -93,27 +97,32 @@ class Matching:
             if lane.is_untouched and not lane.is_bound and lane.is_beside_jobs == is_beside_jobs(lane_id)
         ]
         if fitting:
-            return _likest(lane_id, fitting)
+            return self._likest(lane_id, fitting)
         if own is not None and not own.is_bound:
             return own, 0
         return TapeLane(lane_id), 0
 
+    def _likest(self, lane_id: str, lanes: Sequence[TapeLane]) -> tuple[TapeLane, int]:
+        """Of lanes that all begin with the question of `lane_id`, the one it most likely was; how many others fitted.
+
+        A lane beside it comes first, then one of where a lane beside it went; then the one of the same number in its
+        parent, then one that was made by a function of the same name, then one whose question was answered, then
+        the one that was created first.
+        """
+        parent, _, own = lane_id.rpartition("/")
+        label, moved_to = label_of(own), self._parents.get(parent)
+
+        def unlike(lane: TapeLane) -> tuple[bool, ...]:
+            return (
+                not parent or lane.parent != parent,
+                lane.parent != moved_to,
+                lane.id.rpartition("/")[2] != own,
+                lane.label != label,
+                lane.calls[0].never_came,
+            )
+
+        return min(lanes, key=unlike), len(lanes) - 1
+
     def _are_siblings(self, lane: TapeLane, other: TapeLane) -> bool:
         are_alike = lane.is_beside_jobs == other.is_beside_jobs  # a job's answer is never that of its worker
         return lane is not other and bool(lane.parent) and lane.parent == other.parent and are_alike
-
-
-def _likest(lane_id: str, lanes: Sequence[TapeLane]) -> tuple[TapeLane, int]:
-    """Of lanes that all begin with the question of `lane_id`, the one that it most likely was; how many others fitted.
-
-    A lane beside it comes first, then one that was made by a function of the same name, then one whose question was
-    answered, then the one that was created first.
-    """
-    parent, _, own = lane_id.rpartition("/")
-    label = label_of(own)
-
-    def unlike(lane: TapeLane) -> tuple[bool, bool, bool]:
-        return not parent or lane.parent != parent, lane.label != label, lane.calls[0].never_came
-
-    likest = min(lanes, key=unlike)
-    return likest, len(lanes) - 1

@@ -9,9 +9,9 @@ What else is left out (an interruption makes an agent clean up, and end its step
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.facts import CallFacts, Place, ResumedFacts
 
 if TYPE_CHECKING:

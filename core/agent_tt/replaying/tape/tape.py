@@ -89,11 +89,14 @@ class TapeCall:
         return tuple(piece.at_us for piece in self.pieces) if self.pieces else (self.call.ended_us,)
 
     def lasted(self) -> dict[float, float]:
-        """By number of an answer or piece, the seconds from the question until it reached the agent."""
-        began = self.call.started_us
+        """By number of an answer or piece, the seconds from the question until it reached the agent.
+
+        The time for which deadlines stood still, because a person was asked about a call, is not counted.
+        """
+        began, stood = self.call.started_us, self.call.facts.stood_still
         return {
-            number: max(came - began, 0) / 1e6
-            for number, came in zip(self.turns, self.came_us, strict=True)
+            number: max(came - began - _whole(stood.get(index)), 0) / 1e6
+            for index, (number, came) in enumerate(zip(self.turns, self.came_us, strict=True))
             if number is not None and came is not None and began is not None
         }
 
@@ -362,6 +365,10 @@ def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:
     while waiting and waiting[0].served:
         waiting.popleft()
     return waiting[0] if waiting else None
+
+
+def _whole(found: Wire) -> int:
+    return found if isinstance(found, int) else 0
 
 
 def _changed(call: Call) -> float | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.recording.errors.cancellation import is_cancellation
 from agent_tt.recording.scope import here, nowhere
 from agent_tt.replaying.answers.answer import READS_ON, Answer

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from dataclasses import dataclass
 from multiprocessing.connection import Client
 from typing import TYPE_CHECKING, Any
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

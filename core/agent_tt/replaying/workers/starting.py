@@ -13,11 +13,11 @@ import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import connection, context, popen_forkserver, popen_spawn_posix, process, spawn
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.intercepting.recorded_responses import RecordedResponses
 from agent_tt.recording.lanes.hooks import HOOKS, Patch
 from agent_tt.recording.modules.fitness import need_attributes

@@ -13,9 +13,9 @@ import threading
 import uuid
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import located
 from agent_tt.errors import AgentTTError
 from agent_tt.rerunning.rerun import RERUN_VARIABLE, WARM_VARIABLE

@@ -6,8 +6,9 @@ sense of it leaves alone until the connection ends (RFC 9112 §6 for how long a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from agent_tt._dataclass import dataclass
 
 _NO_BODY: Final = frozenset({204, 304})
 SWITCHING: Final = 101

@@ -122,6 +122,8 @@ class HttpTalk:
         """The client leaves."""
         if self._answering is not None:
             self._answering.stop()
+        if self._read is not None:
+            self._read.left()
 
     async def _answer(
         self, answering: Answering, number: object, served: Served, call: RecordedCall | None, asker: Context

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.encode import encode
 from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.session import SESSION
@@ -107,12 +108,14 @@ class RecordedTalk:
         self._session = session
         self._open: dict[object, RecordedCall] = {}
         self._replies: asyncio.Queue[Any] | None = None
+        self._read: RecordedRead | None = None
 
     def streams(self, read: Any, write: Any) -> tuple[Any, Any]:
         """Wrap the two streams of the server, so that what passes through them is recorded."""
         if SESSION.chain.rules:  # some requests may be answered without it
             self._replies = asyncio.Queue()
-        return RecordedRead(read, self, self._replies), RecordedWrite(write, self)
+        self._read = RecordedRead(read, self, self._replies)
+        return self._read, RecordedWrite(write, self)
 
     async def send(self, write: Any, item: object) -> None:
         """The client sends a message: a request is a call from now on."""
@@ -165,6 +168,8 @@ class RecordedTalk:
 
     def close(self) -> None:
         """The client leaves."""
+        if self._read is not None:
+            self._read.left()
         self._call.stream_ended("closed", None)
 
 
@@ -253,15 +258,31 @@ class RecordedRead(Stream):
 
     async def aclose(self) -> None:
         """Close it."""
-        self._leave()
-        await self._inner.aclose()
+        if not self._goes_on():
+            await self._inner.aclose()
 
     def close(self) -> None:
         """Close it."""
-        self._leave()
-        self._inner.close()
+        if not self._goes_on():
+            self._inner.close()
 
-    def _leave(self) -> None:
+    def _goes_on(self) -> bool:
+        """Whether the server is read on after the client has closed the stream.
+
+        Where we answer, the client may have its reply, and leave, before the same reply comes from the transport: one
+        that finds the stream closed then breaks the client. What it says is read and forgotten until `left`.
+        """
+        if self._replies is None:
+            return False
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # nothing more can come
+            return False
+        self._coming = asyncio.Task(_forgotten(self._inner, self._coming), loop=loop)
+        return True
+
+    def left(self) -> None:
+        """The client has left its session: the transport closes what it made."""
         if self._coming is not None:
             self._coming.cancel()
 
@@ -280,6 +301,13 @@ async def _or_none(stream: Any) -> Any:
         return await stream.__anext__()
     except StopAsyncIteration:
         return None
+
+
+async def _forgotten(stream: Any, coming: asyncio.Task[Any] | None) -> None:
+    """Read a stream to its end and drop what it gives; `coming` is a read that is under way already."""
+    with suppress(Exception):  # however it ends: nobody reads it any more
+        while await (coming or _or_none(stream)) is not None:
+            coming = None
 
 
 def unless_fatal(item: Any) -> Any:

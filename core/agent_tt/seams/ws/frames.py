@@ -21,9 +21,9 @@ import contextlib
 import hashlib
 import json
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode, encode_with_plainness
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import orjson
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.interop.transcripts.otlp_spans import attributes_of, flat, id_of, one
 from agent_tt.interop.transcripts.protobuf_messages import INNER, RECORD, RESOURCE, SPAN, Broken, message, sized

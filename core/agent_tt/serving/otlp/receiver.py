@@ -6,12 +6,11 @@ import logging
 import threading
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.addresses import Address
-from agent_tt.errors import AgentTTError, ReadOnlySource
+from agent_tt._dataclass import dataclass
+from agent_tt.addresses import beside
+from agent_tt.errors import AgentTTError
 from agent_tt.importing import import_file
 from agent_tt.model.facts import RunFacts
 from agent_tt.model.facts.runs import IncompleteFacts
@@ -19,6 +18,8 @@ from agent_tt.serving.otlp.spool import Full, Spool
 from agent_tt.store import open_patiently
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_tt.codec.wire import Wire
     from agent_tt.serving.otlp.bodies import Sent
 
@@ -32,6 +33,7 @@ _SHARE: Final = 4
 
 _RETRY_SECONDS: Final = 2.0
 _LOOK_SECONDS: Final = 1.0
+_LOGS: Final = "only records of logs came, which make no run"
 _LATE: Final = "it was closed long ago, and late spans of it are not taken any more"
 
 
@@ -45,6 +47,7 @@ class _Trace:
         run: the id of its run; "" until it was imported.
         is_over: whether the span around all others has ended.
         is_closed: whether nothing was heard of it for long.
+        is_logs: whether only records of logs came, which make no run.
         problem: why it could not be imported, or what of it is left out.
     """
 
@@ -53,6 +56,7 @@ class _Trace:
     run: str = ""
     is_over: bool = False
     is_closed: bool = False
+    is_logs: bool = False
     problem: str = ""
 
 
@@ -67,10 +71,9 @@ class Receiver:
     """
 
     def __init__(self, store: Path, *, idle: float = 600.0, keep: float = 86_400.0, room: int = 2 << 30) -> None:
-        if isinstance(store, Address):
-            raise ReadOnlySource(f"spans are taken into a file, and {store} is none")
         self.store, self._idle, self._keep = store, idle, keep
-        self.spool = Spool(Path(f"{store}.otlp"), room)
+        place = beside(store)
+        self.spool = Spool(place.with_name(f"{place.name}.otlp"), room)
         self._traces = {trace: _Trace() for trace in self.spool.traces()}
         self._lock = threading.Lock()
         self._wake, self._is_stopping = threading.Event(), threading.Event()
@@ -152,7 +155,9 @@ class Receiver:
         with self._lock:
             known.due, known.is_busy = None, True
         try:
-            if not known.run and not self.spool.has_spans(trace):
+            known.is_logs = not known.run and not self.spool.has_spans(trace)
+            if known.is_logs:
+                known.problem = f"{_LOGS}, and no span of it so far"
                 return
             if known.run:
                 self._say_open(known)
@@ -193,10 +198,13 @@ class Receiver:
         for trace, each, silent in quiet:
             if silent > self._idle and not each.is_closed:
                 each.is_closed = True
-                if not each.is_over and each.run:
+                if each.is_logs:
+                    each.problem = f"{_LOGS}, and no span of it for {self._idle:g} s"
+                    _LOG.warning("trace %s is no run: %s", trace, each.problem)
+                elif not each.is_over and each.run:
                     with suppress(AgentTTError):
                         self._say_closed(each.run)
-            if silent > self._idle + self._keep and each.is_closed and each.run:
+            if silent > self._idle + self._keep and each.is_closed and (each.run or each.is_logs):
                 self.spool.remove(trace)
                 with self._lock:
                     self._traces.pop(trace, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -11,11 +12,13 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from agent_tt._version import __version__
-from agent_tt.serving.rest import asking, events, forks, models, questions, received, runs, source, traces
+from agent_tt.serving.rest import asking, events, forks, goldens, models, questions, received, runs, source, traces
 from agent_tt.serving.rest.failures import failure, failure_body, flaws_of
 from agent_tt.serving.rest.gate import OPEN_PATH, Gate, Room
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from agent_tt.serving.rest.audit import Audit
     from agent_tt.serving.rest.desk import Desk
 
@@ -34,6 +37,13 @@ DESCRIPTION = (
 )
 
 
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Let go of the store when the server ends."""
+    yield
+    app.state.desk.forget()
+
+
 def application(desk: Desk) -> FastAPI:
     """The application, which has to stand behind a gate.
 
@@ -48,6 +58,7 @@ def application(desk: Desk) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         responses=_FAILURES,
+        lifespan=_lifespan,
     )
     app.state.desk = desk
     app.state.lookout = events.Lookout(desk)
@@ -55,6 +66,7 @@ def application(desk: Desk) -> FastAPI:
     for router in (
         runs.router,
         asking.router,
+        goldens.router,
         traces.router,
         forks.router,
         questions.router,

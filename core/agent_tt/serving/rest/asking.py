@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast, get_args
 
 from fastapi import APIRouter, Query, Request, Response
 
-from agent_tt.errors import NotFound
+from agent_tt.errors import NotFound, UsageError
 from agent_tt.exporting.redacted import RedactedRuns
 from agent_tt.model.quantities import moment
 from agent_tt.model.statistics import CallGroups, Chosen, RunGroups
 from agent_tt.querying.search.fields import MESSAGES, Where
 from agent_tt.serving.rest import models
 from agent_tt.serving.rest.desk import Asked, desk_of
-from agent_tt.serving.rest.ids import CheckpointRef, Many, Most, RunId, RunRef, Text
-from agent_tt.shapes.answers import effects_answer, find_answer, oddities_answer, where_answer
+from agent_tt.serving.rest.ids import MOST_STEPS, CheckpointRef, Many, Most, RunId, RunRef, StepNumber, Text
+from agent_tt.shapes.answers import (
+    effects_answer,
+    find_answer,
+    links_answer,
+    oddities_answer,
+    steps_answer,
+    where_answer,
+)
 from agent_tt.shapes.records import replay_shape
 from agent_tt.shapes.statistics import statistics_shape
 
 if TYPE_CHECKING:
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.shapes.records import Shape
@@ -156,6 +162,40 @@ async def effects(request: Request, run: RunId) -> Response:
     return await desk_of(request).ask(request, lambda asked: effects_answer(asked.source, asked.run(run)))
 
 
+@router.get("/runs/{run}/steps/{step}/links", response_model=models.LinksAnswer)
+async def links(request: Request, run: RunId, step: StepNumber) -> Response:
+    """Say which steps fed a step, and which it fed: what is recorded apart from what equal texts suggest."""
+
+    def work(asked: Asked) -> Shape:
+        found = asked.run(run)
+        asked.step(found, step)
+        return links_answer(asked.source, found, step, asked.cancelled)
+
+    return await desk_of(request).ask(request, work)
+
+
+@router.get("/runs/{run}/range", response_model=models.RangeAnswer)
+async def some_steps(
+    request: Request,
+    run: RunId,
+    first: Annotated[int, Query(ge=0, le=MOST_STEPS, description="the first step")] = 1,
+    last: Annotated[
+        int | None, Query(ge=0, le=MOST_STEPS, description="the last step, which belongs to it; that of the run")
+    ] = None,
+) -> Response:
+    """Say what some steps in a row alone took, cost, wrote and changed."""
+
+    def work(asked: Asked) -> Shape:
+        found = asked.run(run)
+        end = asked.source.step_count(found.id) if last is None else last
+        asked.step(found, end)
+        if first > end:
+            raise UsageError(f"step {first} comes after step {end}", hint="Name the earlier step as the first.")
+        return steps_answer(asked.source, found, first, end)
+
+    return await desk_of(request).ask(request, work)
+
+
 @router.get("/runs/{run}/oddities", response_model=models.OdditiesAnswer)
 async def oddities(request: Request, run: RunId) -> Response:
     """Say what is odd about a run."""
@@ -195,36 +235,5 @@ async def statistics(
         runs = {str(by): source.run_groups(chosen, cast("RunGroups", by))} if by in _RUN_GROUPS else {}
         calls = {str(by): source.call_groups(chosen, cast("CallGroups", by))} if by in _CALL_GROUPS else {}
         return statistics_shape(whole, runs, calls, source.growth(chosen) if by == "day" else None)
-
-    return await desk_of(request).ask(request, work)
-
-
-@router.get("/goldens", response_model=models.Goldens)
-async def goldens(request: Request) -> Response:
-    """List the goldens of the folder that the server was started with."""
-    from agent_tt.golden.golden_file import find_goldens
-    from agent_tt.golden.listing import golden_heads
-
-    def work(asked: Asked) -> Shape:
-        folder = asked.desk.goldens
-        heads: list[Wire] = [*golden_heads(find_goldens(folder))] if folder.is_dir() else []
-        return {"goldens": heads}
-
-    return await desk_of(request).ask(request, work)
-
-
-@router.get("/goldens/{name}", response_model=models.GoldenAnswer)
-async def golden(request: Request, name: RunId) -> Response:
-    """Show a golden: what is run, and its rules."""
-    from agent_tt.golden.golden_file import find_goldens, read_golden
-    from agent_tt.golden.listing import golden_shape
-
-    def work(asked: Asked) -> Shape:
-        folder = asked.desk.goldens
-        for path in find_goldens(folder) if folder.is_dir() else ():
-            if path.stem == name:
-                shape = golden_shape(read_golden(path))
-                return {**shape, "name": name}
-        raise NotFound(f"there is no golden {name[:200]!r}", hint="GET /api/goldens lists them.")
 
     return await desk_of(request).ask(request, work)

@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -16,6 +16,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agent_tt._dataclass import dataclass
 from agent_tt.addresses import Address
 from agent_tt.errors import AgentTTError, ReadOnlySource, RunNotFound, StepNotFound, UsageError
 from agent_tt.exporting.redacted import RedactedRuns, is_unredacted
@@ -147,17 +148,30 @@ class Desk:
         """Open the store once, so that what is wrong with it is said before anybody asks; make it where it may be.
 
         Returns:
-            Whether runs can be written into it.
+            Whether runs can be written into it, and written anew, as those of spans are.
 
         Raises:
             StoreNotFound, StoreUnreadable: it is not there, or cannot be read.
+            ReadOnlySource: nothing was recorded into the database of a server, and this user may make no tables in it.
         """
         from agent_tt.store import open_store
 
-        if not self.read_only and not isinstance(self.store, Address) and not self.store.exists():
+        if not self.read_only and not self._is_there():
             open_store(self.store, create=True).close()
         with closing(open_source(self.store, read_only=self.read_only)) as opened:
-            return not opened.read_only and isinstance(opened, Store) and not isinstance(self.store, Address)
+            may_write = not opened.read_only and isinstance(opened, Store)
+        if not may_write or not isinstance(self.store, Address):
+            return may_write
+        from agent_tt.store.postgres.opening import may_delete
+
+        return may_delete(self.store)
+
+    def _is_there(self) -> bool:
+        if not isinstance(self.store, Address):
+            return self.store.exists()
+        from agent_tt.store.postgres.opening import tables_of
+
+        return self.store.is_langgraphs or tables_of(self.store) != "none"
 
     @contextmanager
     def opened(self) -> Iterator[Asked]:

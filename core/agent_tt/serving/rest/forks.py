@@ -70,12 +70,7 @@ def starter_of(desk: Desk) -> Starter:
 
 def _start(asked: Asked, plan: ForkPlan) -> RunHandle:
     """Start the agent of a fork; what it asks about waits."""
-    from agent_tt.rerunning.launch import start_fork
-
-    starter = starter_of(asked.desk)
-    with starter.turn():
-        handle = start_fork(plan)
-        starter.keep(handle)
+    handle = starter_of(asked.desk).fork(plan)
     asked.did |= {"did": "forked", "run": handle.run_id, "from": f"{plan.run.id}@{plan.step}"}
     return handle
 
@@ -161,18 +156,15 @@ async def replay_offline(request: Request, run: RunId, wanted: models.OfflineRep
     """Run the agent of a run again offline, every call answered as it was recorded: does it still do what it did?"""
 
     def work(asked: Asked) -> object:
-        from agent_tt.rerunning.replay import run_replay
-
         starter = starter_of(asked.desk)
         found = asked.run(run)
-        with starter.turn():
-            report = run_replay(
-                asked.opened,
-                found,
-                observe=wanted.observe,
-                timeout=min(starter.seconds(wanted.seconds), asked.desk.seconds),
-                cancelled=asked.cancelled,
-            )
+        report = starter.replay(
+            asked.opened,
+            found,
+            observe=wanted.observe,
+            seconds=min(starter.seconds(wanted.seconds), asked.desk.seconds),
+            cancelled=asked.cancelled,
+        )
         asked.did |= {"did": "replayed", "run": found.id, "verdict": report.verdict}
         return redact(report.to_json())
 

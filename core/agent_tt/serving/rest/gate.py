@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote_to_bytes
 
+from agent_tt._dataclass import dataclass
 from agent_tt.serving.listening import is_token
 from agent_tt.serving.rest.audit import SLASH, Audit
 from agent_tt.serving.rest.failures import failure_body

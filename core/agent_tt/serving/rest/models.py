@@ -285,6 +285,60 @@ class EffectsAnswer(BaseModel):
     unrecorded: list[str]
 
 
+class JoinAnswer(BaseModel):
+    """One thing that fed another."""
+
+    step: int = Field(description="the step that fed")
+    call: int | None = Field(description="its call; null where it is the step as such, or its state")
+    fed: int = Field(description="the step that was fed")
+    fed_call: int | None
+    kind: Literal["asked", "shown", "result", "inside", "started", "nested", "given", "text", "alike", "argument"]
+    recorded: bool = Field(description="whether the recording says so; else equal texts suggest it")
+    one_of: int = Field(description="how many it may have been: they hold the same text")
+
+
+class FedAnswer(BaseModel):
+    """The steps on one side of a step, each in one of three lists."""
+
+    recorded: list[int]
+    inferred: list[int] = Field(description="only these have brought text that is there")
+    perhaps: list[int] = Field(description="one of several that brought the same text")
+    joins: list[JoinAnswer]
+
+
+class LinksAnswer(BaseModel):
+    """Which steps fed a step, and which it fed, as `links` in `agent-tt show RUN STEP --json`."""
+
+    model_config = ConfigDict(populate_by_name=True)
+    run: str
+    step: int
+    from_: FedAnswer = Field(alias="from")
+    to: FedAnswer
+
+
+class RangeAnswer(BaseModel):
+    """Some steps in a row, as in `agent-tt show RUN A..B --json`."""
+
+    run: str
+    first: int
+    last: int
+    base: int | None = Field(description="the step whose state was before them")
+    steps: int
+    errors: int
+    tokens_in: int | None
+    tokens_out: int | None
+    uncounted: int = Field(description="of how many model calls no tokens were told")
+    cost_usd: float | None
+    unpriced_calls: int | None = Field(description="null where that is not known")
+    took_ms: float | None
+    effects: list[Object]
+    held_back: list[Object]
+    reads: dict[str, int]
+    models: dict[str, int]
+    summary: str
+    changes: list[Change] | None = Field(description="null where no state was before them")
+
+
 class OdditiesAnswer(BaseModel):
     """What is odd about a run."""
 
@@ -395,7 +449,7 @@ class ReceivedTrace(BaseModel):
     waiting: bool = Field(description="whether spans came that are not in the run yet")
     over: bool = Field(description="whether the span around all others has ended")
     closed: bool = Field(description="whether nothing was heard of it for long")
-    problem: str | None = Field(description="why it could not be imported, or what of it is left out")
+    problem: str | None = Field(description="why it is no run, or what of it is left out")
 
 
 class Received(BaseModel):

@@ -109,7 +109,10 @@ def _taken(request: Request, body: bytes, content: str, signal: Signal) -> bytes
     """
     desk = desk_of(request)
     if desk.receiver is None or desk.read_only:
-        raise NotAllowed("this server takes no spans", hint="It is started without --read-only where it does.")
+        raise NotAllowed(
+            "this server takes no spans",
+            hint="It is started without --read-only where it does, on a server's database as its owner.",
+        )
     if content not in (JSON, PROTOBUF):
         raise Unreadable(
             f"the content type {content[:60]!r} is not read", status=415, hint=f"Send {PROTOBUF} or {JSON}."

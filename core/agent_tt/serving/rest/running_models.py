@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_tt.model.kinds import RunStatus
-from agent_tt.serving.rest.models import Change, ErrorText, Object, RunAnswer, Value
+from agent_tt.serving.rest.models import Change, ErrorText, Object, RunAnswer, StepAnswer, Value
 
 
 class CheckpointHead(BaseModel):
@@ -68,7 +68,8 @@ class CheckpointDeleted(BaseModel):
 
     status: Literal["deleted"]
     checkpoint_id: str
-    clean: bool = Field(description="false where somebody has the store open: free pages of it still hold the state")
+    clean: bool = Field(description="false where free room of the store still holds the state")
+    left: str | None = Field(description="what may still hold the state, in words")
 
 
 class ReplayRequest(BaseModel):
@@ -155,7 +156,9 @@ class EditText(BaseModel):
     """An edit as people write it on the command line."""
 
     model_config = ConfigDict(extra="forbid")
-    form: Literal["set", "insert", "delete", "move", "result", "error", "answer", "system", "model", "param", "mute"]
+    form: Literal[
+        "set", "retype", "insert", "delete", "move", "result", "error", "answer", "system", "model", "param", "mute"
+    ]
     text: str = Field(min_length=1, max_length=200_000, description="what follows: payment.amount=3")
 
 
@@ -258,6 +261,38 @@ class ReplayReport(BaseModel):
     verdict: str
     faithful: bool
     divergences: list[Object]
+
+
+class GoldenWanted(BaseModel):
+    """How a golden is run."""
+
+    model_config = ConfigDict(extra="forbid")
+    seconds: float | None = Field(default=None, gt=0, le=86_400, description="never longer than is allowed")
+
+
+class JudgedRule(BaseModel):
+    """What a rule of a golden says of the run that came."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: str
+    sentence: str
+    verdict: Literal["passed", "failed", "unknown"]
+    said: str
+    step: int | None
+
+
+class GoldenRun(BaseModel):
+    """What came of a golden, as in `agent-tt test --json`, with the steps of the run that came."""
+
+    model_config = ConfigDict(extra="allow")
+    name: str
+    outcome: Literal["passed", "failed", "unknown"] = Field(description="unknown: it could not be run, or judged")
+    first: str = Field(description="why it did not pass, in one line")
+    remarks: list[str]
+    problem: str = Field(description="why it could not be run")
+    new_request: Object | None = Field(description="the first request that has no recording")
+    rules: list[JudgedRule]
+    steps: list[StepAnswer] = Field(description="at most 500")
 
 
 class Stopped(BaseModel):

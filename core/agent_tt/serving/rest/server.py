@@ -6,10 +6,10 @@ import logging
 import signal
 import threading
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.serving.listening import LOOPBACK, hosts_of, listening, origins_of
 

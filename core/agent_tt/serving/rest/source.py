@@ -56,6 +56,7 @@ _MAY_LACK: Final[dict[str, tuple[str, ...]]] = {
     "verify": ("run",),
     "anchor": ("step",),
     "steps": ("stop",),
+    "call_heads": ("stop",),
     "damage": ("last",),
 }
 _KINDS: Final = ("kind", "name", "effect", "status", "lane")

@@ -158,6 +158,7 @@ async def delete_checkpoint(request: Request, checkpoint_id: CheckpointId) -> Re
 
     The first and the last state of a run stay, and so do those that forks begin with.
     """
+    from agent_tt.redacting.beside import still_held
     from agent_tt.redacting.dropping import drop_checkpoints
 
     def work(asked: Asked) -> Shape:
@@ -172,6 +173,7 @@ async def delete_checkpoint(request: Request, checkpoint_id: CheckpointId) -> Re
         if not gone:
             raise StepNotFound(f"step {number} has no checkpoint any more")
         asked.did |= {"did": "dropped", "run": run.id, "step": number}
-        return {"status": "deleted", "checkpoint_id": f"{run.id}@{number}", "clean": is_clean}
+        left = still_held(asked.desk.store, is_clean=is_clean) or None
+        return {"status": "deleted", "checkpoint_id": f"{run.id}@{number}", "clean": is_clean, "left": left}
 
     return await desk_of(request).ask(request, work, writes=True)

@@ -26,7 +26,7 @@ from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.histories import HistoryRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
@@ -60,7 +60,15 @@ class Database(HistoryRows):
     is_file = True
     """Whether it is a file, which SQLite can read by itself, and not a database of a server."""
 
-    def __init__(self, path: Path, *, read_only: bool = False, durability: Durability = "full") -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        durability: Durability = "full",
+        check: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> None:
+        """Open the file; `check` refuses it, before anything else is done with the connection."""
         self.path = path
         self.read_only = read_only
         self.lock = threading.RLock()
@@ -72,18 +80,23 @@ class Database(HistoryRows):
         self.whole: Transaction | None = None
         self.is_broken = False
         self._patience_s = PATIENCE.seconds
-        self._connection = self._connect()
+        self._connection = self._connect(check)
         register(self)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, check: Callable[[sqlite3.Connection], None] | None = None) -> sqlite3.Connection:
         begun = OPENINGS.before()
         before = open_descriptors() if not self.read_only else frozenset[int]()
         with waiting_at_most(self._patience_s):
             connection = connect(self.path, mode="ro" if self.read_only else "rw")
-        self._place = Place.of(self.path, before)
-        if not OPENINGS.was_alone(begun):  # one of the new descriptors may be another thread's
-            self._place = Place.of(self.path, None)
+        if check is not None:
+            try:
+                check(connection)
+            except BaseException:
+                connection.close()
+                raise
         if not self.read_only:
+            # One of the new descriptors may be another thread's.
+            self._place = Place.of(self.path, before if OPENINGS.was_alone(begun) else None)
             # Only explicit FULL checkpoints: SQLite before 3.51.3 can corrupt a file when a passive checkpoint meets
             # another connection's commit; FULL holds the writer lock.
             with self.translated:

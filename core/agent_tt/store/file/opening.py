@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
@@ -60,8 +61,7 @@ def open_database(
             raise ReadOnlySource(f"no store can be made at {path}: {error}", hint=_PLACE_HINT) from error
     if create and not read_only:
         _create(path)
-    _check_format(path, read_only=read_only)
-    return Database(path, read_only=read_only, durability=durability)
+    return Database(path, read_only=read_only, durability=durability, check=partial(_check_format, path))
 
 
 def _create(path: Path) -> None:
@@ -133,8 +133,8 @@ def _switch_to_wal(path: Path, connection: sqlite3.Connection) -> None:
         return
 
 
-def _check_format(path: Path, *, read_only: bool) -> None:
-    connection = connect(path, mode="ro" if read_only else "rw")
+def _check_format(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse what a new connection leads to where it is not a store that this program can read."""
     try:
         ((application,),) = connection.execute("PRAGMA application_id").fetchall()
         found = None
@@ -143,8 +143,6 @@ def _check_format(path: Path, *, read_only: bool) -> None:
             found = _stored_format(connection)
     except SQLITE_ERRORS as error:
         raise _unusable(path, error) from error
-    finally:
-        connection.close()
     if found is None:
         raise NotAStore(f"{path} is not a store of agent-tt", hint="Name another file with --store.")
     if found > schema.FORMAT_VERSION:

@@ -10,5 +10,7 @@ the same: who reads and writes rows knows a `Database` and a `Transaction`, and 
 | `driver`, `connecting`, `errors` | the client of PostgreSQL; connections, and what their errors mean |
 | `database`, `transaction` | asking; writing, one writer at a time for each run, durably |
 | `moment` | asking one moment, whoever writes meanwhile |
+| `queried` | what queries in SQL need of one moment |
+| `purging` | writing the tables anew, without what was deleted |
 | `opening` | which tables a database has; making ours |
 """

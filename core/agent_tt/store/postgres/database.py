@@ -19,6 +19,7 @@ from agent_tt.store.postgres.connecting import connect, let_go, reconnect
 from agent_tt.store.postgres.dialect import OF_A_FILE, bound, in_words_of_postgres, loaded
 from agent_tt.store.postgres.driver import psycopg
 from agent_tt.store.postgres.errors import Translation, is_lost
+from agent_tt.store.postgres.purging import write_anew
 from agent_tt.store.postgres.schema import CHANNEL
 from agent_tt.store.postgres.transaction import PostgresTransaction, ask
 
@@ -222,6 +223,11 @@ class PostgresDatabase(Database):
     def compact(self) -> None:
         """Do nothing: a server uses the room again by itself."""
 
+    def purge(self) -> bool:
+        """Write the tables anew, without what was deleted. Whether nobody was in the way, and this user may do it."""
+        with self.lock, self.translated:
+            return write_anew(self.connection)
+
     def version(self) -> int:
         """A number that differs after anything was committed, here or elsewhere."""
         with self.translated:
@@ -320,6 +326,7 @@ class _Follower:
         self._changes = 1
         self._looked_at = 0.0
         self._seen = ""
+        self._is_closed = False
 
     def written(self) -> None:
         """This process has written something."""
@@ -327,6 +334,8 @@ class _Follower:
 
     def version(self) -> int:
         with self._lock:
+            if self._is_closed:  # a thread that follows looks once more, and nobody would close its connection
+                return self._changes
             try:
                 return self._version()
             except psycopg.Error as error:
@@ -356,6 +365,7 @@ class _Follower:
 
     def close(self) -> None:
         with self._lock:
+            self._is_closed = True
             self._drop()
 
     def _drop(self) -> None:

@@ -77,8 +77,12 @@ class Moment:
 
 
 @contextmanager
-def one_moment(address: Address) -> Iterator[Moment]:
-    """The moment at which the first thing is asked.
+def one_moment(address: Address, *, seconds: float | None = None) -> Iterator[Moment]:
+    """The moment at which the first thing is asked, in a transaction that only reads.
+
+    Args:
+        address: where it is.
+        seconds: after how many the server gives up one question; None for never.
 
     Raises:
         StoreUnreadable: it cannot be read.
@@ -86,6 +90,8 @@ def one_moment(address: Address) -> Iterator[Moment]:
     with closing(connect(address, read_only=True)) as connection, Translation(address):
         connection.autocommit = False
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        if seconds is not None:
+            connection.execute(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")  # a number of ours
         yield Moment(connection)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.connection import Durability
     from agent_tt.store.postgres.connecting import Connection
 
-__all__ = ["Tables", "open_address", "tables_of"]
+__all__ = ["Tables", "may_delete", "open_address", "tables_of"]
 
 Tables = Literal["ours", "langgraph", "none"]
 
@@ -33,6 +33,7 @@ _MAKES: Final = (
     "CREATE TABLE IF NOT EXISTS layout(version BIGINT PRIMARY KEY, made_us BIGINT NOT NULL, made_by TEXT NOT NULL)",
 )
 _MAY_WRITE: Final = "SELECT has_table_privilege('runs', 'INSERT')"
+_MAY_DELETE: Final = "SELECT has_table_privilege('runs', 'DELETE')"
 _LAST: Final = "SELECT max(version) FROM layout"
 
 
@@ -44,6 +45,16 @@ def tables_of(address: Address) -> Tables:
     """
     with lent(address) as connection, Translation(address):
         return _tables_of(connection)
+
+
+def may_delete(address: Address) -> bool:
+    """Whether this user may take runs away, and so write one anew: a recorder may not.
+
+    Raises:
+        As `connect`.
+    """
+    with lent(address) as connection, Translation(address):
+        return connection.execute(_MAY_DELETE).fetchone() == (True,)
 
 
 def _tables_of(connection: Connection) -> Tables:

@@ -6,7 +6,7 @@
 |---|---|
 | `agent_tt_viewer` | read everything, and write nothing |
 | `agent_tt_recorder` | begin runs, write and end its own, and read those; delete none, and see none of others |
-| `agent_tt_owner` | everything but change the tables: also delete and prune |
+| `agent_tt_owner` | everything but change the tables: also delete, prune, drop and redact |
 
 A login is made a member (`GRANT agent_tt_recorder TO ci`). Whose a run is says `runs.recorded_by`, which no recorder
 can set to another.
@@ -21,6 +21,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from agent_tt.store.postgres.purging import LETS_OTHERS
 from agent_tt.store.postgres.schema import SCHEMA
 
 __all__ = ["ROLES"]
@@ -78,6 +79,11 @@ def _made() -> list[str]:
         f"GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO agent_tt_owner;",
         "REVOKE INSERT, UPDATE, DELETE ON layout FROM agent_tt_owner;",
         f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO agent_tt_recorder, agent_tt_owner;",
+    ]
+    lines += [
+        LETS_OTHERS,
+        f"REVOKE ALL ON FUNCTION {SCHEMA}.write_anew(text) FROM PUBLIC;",
+        f"GRANT EXECUTE ON FUNCTION {SCHEMA}.write_anew(text) TO agent_tt_owner;",
     ]
     for table in _OWN:
         if table not in _ADDED_ONLY:

@@ -9,7 +9,9 @@ several runs may write (large parts, paths, seals) is sent last and in one order
 other.
 
 **A lost server.** A commit whose answer was lost may have been made: the server is asked, as soon as it is there again,
-by the transaction's id. One that was not made is made once more, where nobody has written the run in between.
+by the transaction's id and the run's count of writes. The id alone does not tell: after a crash the server gives an id
+again if nothing of its transaction had reached the disk. A commit that was not made is made once more, where nobody has
+written the run in between. What was written of no run alone has no count, so that nobody knows: it is said.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ _REPLACES: Final = " ON CONFLICT(id) DO UPDATE SET " + ", ".join(
     f"{column} = excluded.{column}" for column in (*KEYFRAMES.columns[1:], "proof")
 )
 _STATUS: Final = "SELECT pg_xact_status(%s::xid8)"
+_WRITTEN: Final = "SELECT coalesce(max(n), 0) FROM writes WHERE run = %s"
 
 _LATE: Final = ("blobs", "paths", "dicts")
 """Tables that several runs may write a row of; what is written of them waits for the end."""
@@ -79,7 +82,7 @@ def _late_table(sql: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _asks(sql: str) -> frozenset[str]:
-    return frozenset(_FROM.findall(sql))
+    return frozenset("blobs" if name == "blob_at" else name for name in _FROM.findall(sql))
 
 
 def ask(connection: Connection, statements: Sequence[Statement]) -> list[psycopg.Cursor[tuple[Any, ...]]]:
@@ -95,12 +98,6 @@ def ask(connection: Connection, statements: Sequence[Statement]) -> list[psycopg
             cursor.execute(sql, given)
             cursors.append(cursor)
     return cursors
-
-
-def _is_committed(connection: Connection, xid: str) -> bool:
-    """Whether the transaction of an id was committed."""
-    row = ask(connection, [(_STATUS, (xid,))])[0].fetchone() if xid else None
-    return row is not None and bool(row[0] == "committed")
 
 
 class Holder(Protocol):
@@ -328,21 +325,48 @@ class PostgresTransaction(Transaction):
         """After the server was lost: find out whether the commit was made, and else make it once more.
 
         Raises:
-            StoreUnreadable: the server does not come back.
+            StoreUnreadable: the server does not come back, or nobody knows whether the commit was made.
             psycopg.Error: it cannot be made.
         """
         connection = self._database.reconnect()
         before, xid = self._n, self._xid
-        if _is_committed(connection, xid):
-            return
+        is_committed = self._is_committed(connection, before, xid)
         if self._run is None:
-            raise lost
+            raise self._unsure() if is_committed else lost
+        if is_committed:
+            return
         self._begin(connection)
         self._check_nothing_lost()
         if self._n != before:
             connection.execute("ROLLBACK")
-            if _is_committed(connection, xid):  # it was being committed when it was asked for
+            if self._is_committed(connection, before, xid):  # it was being committed when it was asked for
                 return
             raise lost
         _LOG.debug("run %s is written once more: the server was lost", self._run)
         ask(connection, [*statements, ("COMMIT", ())])
+
+    def _unsure(self) -> StoreUnreadable:
+        return StoreUnreadable(
+            f"{self._database.path} was lost while it was written, and does not tell whether that was done",
+            hint="Look whether it was, and do it again where it was not.",
+        )
+
+    def _is_committed(self, connection: Connection, n: int, xid: str) -> bool:
+        """Whether this transaction was committed; of one that counts as no run's write, whether it may have been.
+
+        Args:
+            connection: one of after the server was lost.
+            n: the count of the run's writes that it made.
+            xid: its id; "" where the server was lost before it said one.
+        """
+        if not xid:
+            return False
+        if self._run is not None and self._counted:
+            written = ask(connection, [(_WRITTEN, (self._run,))])[0].fetchone()
+            if written is None or int(written[0]) < n:
+                return False
+        try:
+            status = ask(connection, [(_STATUS, (xid,))])[0].fetchone()
+        except psycopg.errors.InvalidParameterValue:  # the server has not come to this id again
+            return False
+        return status is not None and bool(status[0] == "committed")

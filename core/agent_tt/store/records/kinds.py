@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model import Call, Delivery, Hold, Label, Note, Output, Owner, Replay, Run, Step, Sweep
 
 if TYPE_CHECKING:

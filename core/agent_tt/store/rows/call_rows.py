@@ -39,6 +39,8 @@ _KINDS: Final = (
     *(WHOLE, WHOLE, WHOLE, NAME, WHOLE, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY, ANY, ANY, COUNT, COUNT, COUNT, ANY, ANY),
 )
 """What the columns of `CALLS.selected` hold."""
+_TIMES: Final = slice(14, 16)
+"""Where a call's beginning and end stand in a row."""
 _LAST: Final = 1 << 62
 _LARGE: Final = '"…"'.encode()
 """Stands in place of a large part of an answer, which is not read."""
@@ -69,9 +71,9 @@ class CallRows:
         delivered = {row[3]: row[0] for row in found if type(row[0]) is int}
         return [replace(call, delivered=delivered.get(call.number)) if call.damaged is None else call for call in calls]
 
-    def heads(self, run: int, start: int) -> list[Call]:
-        """The calls of all steps from `start` on, in order, without arguments, results and errors."""
-        return self._between(run, start, _LAST, _HEADS, self._head)
+    def heads(self, run: int, start: int, stop: int | None = None) -> list[Call]:
+        """The calls of steps start..stop-1 (None: to the end) in order, without arguments, results and errors."""
+        return self._between(run, start, _LAST if stop is None else stop - 1, _HEADS, self._head)
 
     def page(self, run: int, start: int, stop: int) -> list[Call]:
         """The calls of steps start..stop-1 in order, with what they carried: what comparing two long runs reads.
@@ -135,10 +137,11 @@ class CallRows:
         if not CALLS.holds_without(row):
             return damaged_call(row[1], row[2])
         unread: list[str] = []
-        return self._bare(row, meta=self._facts(row, unread), damaged=next(iter(unread), None))
+        facts, (started, ended) = self._facts(row, unread), row[_TIMES]
+        return self._bare(row, meta=facts, damaged=next(iter(unread), None), started_us=started, ended_us=ended)
 
     def _bare(self, row: Row, **more: Any) -> Call:
-        """A call without its times and what numbers it."""
+        """A call without what it carried and what numbers it."""
         _, step, number, lane, _, kind, name, effect, status, *_ = row
         return Call(
             step,

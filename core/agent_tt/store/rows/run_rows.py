@@ -99,6 +99,10 @@ class RunRows:
         found.sort(key=itemgetter(0, 1), reverse=True)
         return [run for _, _, run in found]
 
+    def naming(self, key: str) -> list[Run]:
+        """The runs in whose metadata a key stands anywhere, newest first, archived ones too."""
+        return self._runs(f"WHERE instr(r.meta, ?) {_NEWEST_FIRST}", (f'"{key}"',))
+
     def one(self, number: int) -> Run:
         """The run of a row number.
 

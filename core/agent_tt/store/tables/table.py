@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from operator import eq
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.rows import SEQ_BITS
 from agent_tt.store.tables.proofs import PROOF_SIZE, PartDigest, hashed, hashed_all, part_digest
@@ -79,6 +80,11 @@ class Table:
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def head(self) -> str:
+        """What is `selected` without the parts that keep their digests: NULL in their places. See `holds_without`."""
+        return ", ".join("NULL" if column in self.keeps else column for column in (*self.columns, "proof"))
 
     # ---------------------------------------------------------------- proving
 

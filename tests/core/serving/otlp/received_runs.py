@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import httpx
+
     from agent_tt.model import Run
 
 
@@ -38,6 +40,14 @@ def imported(file: Path, folder: Path) -> list[Any]:
     store = folder / "imported.db"
     import_file(file, store)
     return told(store)
+
+
+def run_now(asked: httpx.Client, run: str) -> dict[str, Any]:
+    """What a server tells of a run; nothing where it is too busy to say, which is for who asks to ask again."""
+    answer = asked.get(f"/api/runs/{run}")
+    assert answer.status_code in (200, 503), answer.text
+    found: dict[str, Any] = answer.json() if answer.status_code == 200 else {}
+    return found
 
 
 def until(found: Callable[[], Any]) -> Any:

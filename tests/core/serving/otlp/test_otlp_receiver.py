@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from tests.core.interop.otlp_bytes import request as request_bytes
 from tests.core.interop.test_otlp import TRACE, ai_sdk, genai, listed, openinference, openllmetry, request, span
-from tests.core.serving.otlp.received_runs import imported, told, until
+from tests.core.serving.otlp.received_runs import imported, run_now, told, until
 from tests.core.serving.rest.served import client
 
+from agent_tt.addresses import Address
 from agent_tt.serving.otlp.receiver import Receiver
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
@@ -40,11 +41,11 @@ SECRET = "sk-ant-api03-" + "Ab3dEf6hIj9k" * 7 + "AA"
 
 @contextmanager
 def receiving(store: Path, **times: Any) -> Iterator[tuple[TestClient, Receiver]]:
-    if not store.exists():
-        open_store(store, create=True).close()
+    open_store(store, create=True).close()
     receiver = Receiver(store, **times)
     try:
-        yield client(store, receiver=receiver), receiver
+        with client(store, receiver=receiver) as asked:
+            yield asked, receiver
     finally:
         receiver.stop()
 
@@ -118,15 +119,15 @@ def test_a_run_grows_while_its_spans_come(tmp_path):
         assert asked.get(f"/api/runs/{run}").json()["status"] == "unknown"
         assert asked.get(f"/api/runs/{run}").json()["steps"] == 1
         sent(asked, spans[1:3])
-        until(lambda: asked.get(f"/api/runs/{run}").json()["steps"] == 2)
+        until(lambda: run_now(asked, run).get("steps") == 2)
         sent(asked, spans[3:])
-        until(lambda: asked.get(f"/api/runs/{run}").json()["status"] == "succeeded")
+        until(lambda: run_now(asked, run).get("status") == "succeeded")
         until(lambda: receiver.told()[0]["over"])
 
 
-def test_the_events_of_a_run_that_grows_go_on_until_its_trace_is_over(tmp_path):
+def test_the_events_of_a_run_that_grows_go_on_until_its_trace_is_over(either_store):
     spans = genai()
-    with receiving(tmp_path / "runs.db") as (asked, receiver):
+    with receiving(either_store) as (asked, receiver):
         sent(asked, spans[:2])
         run = until(lambda: receiver.told()[0]["run"])
         assert receiver.is_open(run)
@@ -139,9 +140,9 @@ def test_the_events_of_a_run_that_grows_go_on_until_its_trace_is_over(tmp_path):
     assert json.loads(lines[-2].removeprefix("data: "))["status"] == "succeeded"
 
 
-def test_a_trace_that_never_ends_is_closed_and_says_so_and_a_late_span_opens_it_again(tmp_path):
+def test_a_trace_that_never_ends_is_closed_and_says_so_and_a_late_span_opens_it_again(either_store, tmp_path):
     spans = genai()
-    store = tmp_path / "runs.db"
+    store = either_store
     with receiving(store, idle=0.2) as (asked, receiver):
         sent(asked, spans[:3])
         until(lambda: receiver.told()[0]["closed"] and not receiver.told()[0]["waiting"])
@@ -150,16 +151,16 @@ def test_a_trace_that_never_ends_is_closed_and_says_so_and_a_late_span_opens_it_
         assert "no span came for 0.2 s" in said
         assert asked.get(f"/api/runs/{run}").json()["status"] == "unknown"
         sent(asked, spans[3:])
-        until(lambda: asked.get(f"/api/runs/{run}").json()["status"] == "succeeded")
+        until(lambda: run_now(asked, run).get("status") == "succeeded")
         assert asked.get(f"/api/runs/{run}").json()["incomplete"] is None
     file = tmp_path / "traces.json"
     file.write_text(json.dumps(request(spans)))
     assert told(store) == imported(file, tmp_path)
 
 
-def test_spans_of_a_trace_that_was_closed_for_good_are_refused_and_change_nothing(tmp_path):
+def test_spans_of_a_trace_that_was_closed_for_good_are_refused_and_change_nothing(either_store):
     spans = genai()
-    store = tmp_path / "runs.db"
+    store = either_store
     with receiving(store, idle=0.1, keep=0.1) as (asked, receiver):
         sent(asked, spans)
         until(lambda: not receiver.told())
@@ -173,16 +174,17 @@ def test_spans_of_a_trace_that_was_closed_for_good_are_refused_and_change_nothin
     assert told(store) == before
 
 
-def test_what_was_acknowledged_is_imported_by_the_next_server_where_the_last_one_did_not(tmp_path):
+def test_what_was_acknowledged_is_imported_by_the_next_server_where_the_last_one_did_not(either_store, tmp_path):
     spans = genai()
-    store = tmp_path / "runs.db"
+    store = either_store
     open_store(store, create=True).close()
     with receiving(store) as (asked, receiver):
         receiver._import = lambda _trace: None  # as if it were killed before
         sent(asked, spans)
     with closing(open_source(store)) as source:
         assert source.runs() == []
-    spool = store.with_name("runs.db.otlp") / f"{TRACE}.jsonl"
+    spool = receiver.spool.path(TRACE)
+    assert not isinstance(store, Address) or tmp_path in spool.parents
     with spool.open("ab") as file:
         file.write(b'{"resourceSpans": [{"scopeSp')  # killed in the middle of a line
     with receiving(store) as (asked, _):
@@ -227,7 +229,7 @@ UNREADABLE = [
     ("application/x-protobuf", b"\x0a\x7f", "", 400),
     ("application/x-protobuf", b"\x0a\x02\x0b\x01", "", 400),
     ("application/x-protobuf", b"not gzip", "gzip", 400),
-    ("application/x-protobuf", gzip.compress(b"x" * 100)[:20], "gzip", 400),
+    ("application/x-protobuf", gzip.compress(b"x" * 100, mtime=0)[:20], "gzip", 400),
     ("application/x-protobuf", b"", "br", 415),
     ("text/plain", b"", "", 415),
     ("", b"", "", 415),
@@ -306,6 +308,28 @@ def test_records_that_say_more_of_a_model_are_kept_and_others_counted(tmp_path):
     file.write_text("\n".join(map(json.dumps, (logs, request(spans)))))
     assert told(tmp_path / "runs.db") == imported(file, tmp_path)
     assert "From the log." in json.dumps(told(tmp_path / "runs.db"), default=str)
+
+
+def test_a_trace_of_which_only_logs_came_is_closed_and_says_that_it_is_no_run(tmp_path, caplog):
+    record = {"traceId": TRACE, "spanId": f"{2:016x}", "attributes": listed({"gen_ai.operation.name": "chat"})}
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+    spans = [span(2, 0, "chat m", (0, 2), {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"})]
+    store = tmp_path / "runs.db"
+    with receiving(store, idle=0.2) as (asked, receiver):
+        assert asked.post("/v1/logs", json=logs).json() == {}
+        until(lambda: asked.get("/api/received").json()["traces"][0]["problem"])
+        closed = until(lambda: [each for each in asked.get("/api/received").json()["traces"] if each["closed"]])
+        assert (closed[0]["run"], closed[0]["over"]) == (None, False)
+        assert closed[0]["problem"] == "only records of logs came, which make no run, and no span of it for 0.2 s"
+        assert [each for each in caplog.messages if "is no run" in each]
+        sent(asked, spans)
+        until(lambda: receiver.told()[0]["over"])
+        assert receiver.told()[0]["problem"] is None
+    with receiving(tmp_path / "others.db", idle=0.1, keep=0.1) as (asked, receiver):
+        assert asked.post("/v1/logs", json=logs).json() == {}
+        until(lambda: not receiver.told())
+        assert not receiver.spool.path(TRACE).exists(), "its file is not kept for ever"
+        assert sent(asked, spans)["partialSuccess"]["rejectedSpans"] == "1"
 
 
 def test_metrics_are_refused_and_who_may_not_write_takes_no_spans(tmp_path):

@@ -52,6 +52,29 @@ def test_runs_steps_calls_and_states_are_those_of_the_commands(served, run):
         assert found == where_answer(source, known, "error")
 
 
+def test_links_and_ranges_are_what_show_says(served, run):
+    from click.testing import CliRunner
+
+    from agent_tt_tui.cli.root import root
+
+    def shown(*words: str) -> dict[str, object]:
+        done = CliRunner().invoke(root, ["--store", str(SAMPLES), "show", run, *words, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    for step in (0, 3, 8):
+        told = served.get(f"/api/runs/{run}/steps/{step}/links").json()
+        assert told == {"run": run, "step": step, **shown(str(step))["links"]}
+    assert any(told["from"].values())
+    for first, last in ((1, 10), (3, 7), (0, 0), (4, 4)):
+        told = served.get(f"/api/runs/{run}/range", params={"first": first, "last": last}).json()
+        assert told == shown(f"{first}..{last}")
+    assert served.get(f"/api/runs/{run}/range").json() == shown("1..")
+    for query, status in (({"first": 5, "last": 4}, 422), ({"last": 99}, 404), ({"first": -1}, 422)):
+        assert served.get(f"/api/runs/{run}/range", params=query).status_code == status, query
+    assert served.get(f"/api/runs/{run}/steps/99/links").status_code == 404
+
+
 def test_pages_joined_are_the_whole(served, run):
     whole = served.get("/api/runs").json()
     assert whole["next"] is None
@@ -158,12 +181,14 @@ def test_answers_are_what_the_description_says(served, run):
         (f"/api/runs/{run}/kept-replays", models.KeptReplays), ("/api/statistics?by=day", models.StatisticsAnswer),
         (f"/api/runs/{run}/effects", models.EffectsAnswer), ("/api/runs/none", models.Failure),
         (f"/api/runs/{run}/steps/6/calls/1/deliveries", models.Deliveries), ("/health", models.Health),
+        (f"/api/runs/{run}/steps/3/links", models.LinksAnswer), (f"/api/runs/{run}/range", models.RangeAnswer),
         ("/api/goldens", models.Goldens), (f"/api/runs/{run}/forks", models.Runs),
     ]  # fmt: skip
     for path, model in held:
         told = served.get(path).json()
         TypeAdapter(model).validate_python(told, strict=True)
-        assert model.model_config.get("extra") == "allow" or told.keys() <= model.model_fields.keys(), path
+        names = {field.alias or name for name, field in model.model_fields.items()}
+        assert model.model_config.get("extra") == "allow" or told.keys() <= names, path
 
 
 def test_a_run_with_a_slash_in_its_id_is_named_by_its_escape(tmp_path):

@@ -17,6 +17,7 @@ import agent_tt
 from agent_tt import samples
 from agent_tt.serving.rest import running_models as models
 from agent_tt.serving.starting import Leave, Starter
+from agent_tt.store.file.provenance import forget_maker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +92,8 @@ def test_deleting_a_checkpoint_drops_its_state_and_the_run_says_so(store):
     run = run_of(asked)
     before = {step: asked.get(f"/api/runs/{run}/states/{step}").json()["value"] for step in range(11)}
     gone = asked.delete(f"/api/checkpoints/{run}@4")
-    assert (gone.status_code, gone.json()) == (200, {"status": "deleted", "checkpoint_id": f"{run}@4", "clean": True})
+    said = {"status": "deleted", "checkpoint_id": f"{run}@4", "clean": True, "left": None}
+    assert (gone.status_code, gone.json()) == (200, said)
     for answer in (asked.get(f"/api/checkpoints/{run}@4"), asked.delete(f"/api/checkpoints/{run}@4")):
         assert kind(answer) == (404, "step_not_found")
         assert "dropped" in answer.json()["error"]["message"]
@@ -284,11 +286,17 @@ def test_an_offline_replay_says_whether_it_went_as_recorded(store):
 def test_the_agents_of_a_store_from_elsewhere_do_not_run(store):
     copied = store.with_name("copied.db")
     copied.write_bytes(SAMPLES.read_bytes())
-    asked, starter = allowed(copied)
+    forget_maker(copied)
+    asked, starter = allowed(copied, runs=1)
     run = run_of(asked)
-    answer = asked.post(f"/api/checkpoints/{run}@6/replay", json={})
-    assert kind(answer)[1] in ("untrusted", "invalid_entry_point")
+    for path, body in (
+        (f"/api/checkpoints/{run}@6/replay", {}),
+        (f"/api/runs/{run}/forks", {"at": 6, "dry_run": False}),
+        (f"/api/runs/{run}/replay", {}),
+    ):
+        assert kind(asked.post(path, json=body))[1] in ("untrusted", "invalid_entry_point"), path
     assert starter.running() == []
+    assert starter.started == 0, "what is refused uses nothing up"
 
 
 def wait_for(found: Any) -> Any:

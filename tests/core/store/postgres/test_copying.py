@@ -1,8 +1,12 @@
-"""Runs are copied from a file to a server and back, with all that people wrote down: nothing of them is another's."""
+"""Runs are copied from a file to a server and back, with all that people wrote down: nothing of them is another's.
+
+`AGENT_TT_COPIED_RUNS=1000` makes that many of them, as `make copies` does.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +21,13 @@ from tests.core.store import test_keeping
 from tests.core.store.recordings import begin, call, fork, step
 
 from agent_tt.addresses import Address
+from agent_tt.codec.encode import encode
 from agent_tt.errors import IsRunning, Untrusted, UsageError
+from agent_tt.golden.evidence import Evidence
+from agent_tt.golden.golden_file import read_golden
+from agent_tt.golden.proposing import propose
+from agent_tt.golden.recording_file import open_recording
+from agent_tt.golden.saving import save_golden
 from agent_tt.model import NewStep, StepEnd
 from agent_tt.store import SqliteStore, open_store
 from agent_tt.store.copying import copy_between
@@ -26,11 +36,16 @@ from agent_tt.store.file.provenance import check_made_here
 if TYPE_CHECKING:
     from tests.postgres_server import TestDatabase
 
+    from agent_tt.codec.wire import Wire
+    from agent_tt.golden.golden_file import KeptRule
+
 TEXTS = st.text(max_size=12)
 STATES = st.dictionaries(
-    TEXTS, st.none() | st.integers() | st.floats(allow_nan=False) | TEXTS | st.lists(TEXTS, max_size=4), max_size=4
-)
+    TEXTS, st.none() | st.integers() | st.floats() | TEXTS | st.lists(TEXTS, max_size=4), max_size=4
+).map(encode)
+"""As recorders keep them: what JSON does not hold, as `inf` and large whole numbers, is in envelopes."""
 LARGE = "large " * 2000
+RUNS = int(os.environ.get("AGENT_TT_COPIED_RUNS", "10"))
 
 
 def everything(store: SqliteStore) -> dict[str, Any]:
@@ -61,6 +76,29 @@ def with_marks(store: SqliteStore) -> None:
     store.set_metadata(ids["other"], {"ticket": "OPS-7"}, step=1)
     store.set_pinned([ids["root/fork-2"]], pinned=True)
     store.set_archived([ids["other"]], archived=True)
+    with_forks(store, RUNS - len(ids) - 1)
+
+
+def with_forks(store: SqliteStore, count: int) -> None:
+    """So many runs with notes, two in three forks of the one before."""
+    parent = ""
+    for number in range(count):
+        if number % 3 and parent:
+            _, writer = fork(store, parent, 1, {"n": number, "edited": True}, f"many {number}")
+        else:
+            writer = begin(store, {"n": number}, f"many {number}")
+        for n in range(2):
+            step(writer, {"n": n, "of": number})
+        writer.finish("succeeded")
+        parent = writer.run_id
+        store.add_note(parent, 1, "note", f"about {number}")
+
+
+def golden_of(store: SqliteStore, run_id: str, folder: Path) -> tuple[tuple[KeptRule, ...], dict[str, Any]]:
+    """The rules and the recording of a run that is kept as a golden."""
+    golden = save_golden(store, store.run(run_id), folder, "kept", propose(Evidence(store, store.run(run_id))))
+    with open_recording(read_golden(golden.path)) as recorded:
+        return golden.rules, everything(recorded)
 
 
 def test_a_copy_to_a_server_and_back_is_what_it_was(postgres: TestDatabase, tmp_path: Path) -> None:
@@ -69,6 +107,9 @@ def test_a_copy_to_a_server_and_back_is_what_it_was(postgres: TestDatabase, tmp_
         with_marks(store)
         before = everything(store)
         ids = {run.id for run in store.runs(archived=True)}
+        assert len(ids) == RUNS
+        fork_id = store.run("root/fork-1").id
+        golden = golden_of(store, fork_id, tmp_path / "here")
     there = copy_between(here, postgres.address)
     assert there.copies == {each: each for each in ids}
     assert not there.problems
@@ -81,6 +122,7 @@ def test_a_copy_to_a_server_and_back_is_what_it_was(postgres: TestDatabase, tmp_
     assert copy_between(postgres.address, back).copies == {each: each for each in ids}
     with closing(open_store(back)) as store:
         assert everything(store) == before
+        assert golden_of(store, fork_id, tmp_path / "back") == golden
         assert store.verify() == []
 
 
@@ -123,7 +165,7 @@ def test_what_still_runs_is_not_copied(postgres: TestDatabase, tmp_path: Path) -
 
 
 @st.composite
-def recordings(draw: st.DrawFn) -> list[tuple[str, list[dict[str, Any]], int | None, list[str]]]:
+def recordings(draw: st.DrawFn) -> list[tuple[str, list[Wire], int | None, list[str]]]:
     """Runs: a name, the states of their steps, the step at which they are forked from the one before, and notes."""
     count = draw(st.integers(1, 3))
     return [
@@ -143,7 +185,7 @@ _COUNT = itertools.count()
 @given(recordings())
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_is_recorded_on_a_server_is_read_and_copied_as_from_a_file(
-    postgres_server: str, made: list[tuple[str, list[dict[str, Any]], int | None, list[str]]]
+    postgres_server: str, made: list[tuple[str, list[Wire], int | None, list[str]]]
 ) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))

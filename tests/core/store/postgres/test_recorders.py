@@ -23,15 +23,20 @@ from agent_tt.model import NewStep, Owner, StepEnd
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
 from agent_tt.store.liveness import STALE_US, as_if, now_us
+from agent_tt.store.postgres import transaction
 from agent_tt.store.spill.files import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import Any
 
-    from tests.postgres_server import TestDatabase
+    from psycopg import Cursor
+    from tests.postgres_server import Server, TestDatabase
 
     from agent_tt.store import SqliteStore
+    from agent_tt.store.postgres.connecting import Connection
+    from agent_tt.store.postgres.transaction import Statement
 
 
 def at_once(*works: Callable[[], None]) -> None:
@@ -233,3 +238,70 @@ def test_a_run_is_held_and_let_go_of_from_another_connection(postgres: TestDatab
         assert [(each.id, each.when) for each in writer.holds()] == [(hold.id, "tool == 'pay'")]
         assert other.let_go(writer.run_id) == 1
     assert writer.holds() == []
+
+
+def test_a_commit_that_a_crash_took_is_made_again_though_another_has_its_transactions_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with own_server() as server:
+        address = Address.of(f"{server.address}/postgres")
+        with closing(open_store(address, create=True)) as store, closing(open_store(address)) as other:
+            run, elsewhere = begin(store, {"n": 0}), begin(other, {"n": 0})
+            step(run, {"n": 1})
+            taken = crash_at_the_next_commit(monkeypatch, server, other, lambda: step(elsewhere, {"n": 1}))
+            step(run, {"n": 2})
+            step(run, {"n": 3})
+            assert taken
+            assert [each.status for each in store.steps(run.run_id)] == ["ok", "ok", "ok"]
+            assert [store.value(run.run_id, number, ("n",)) for number in (1, 2, 3)] == [1, 2, 3]
+            assert store.verify() == []
+
+
+def test_what_a_crash_may_have_taken_of_several_runs_is_said_and_not_taken_for_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with own_server() as server:
+        address = Address.of(f"{server.address}/postgres")
+        with closing(open_store(address, create=True)) as store, closing(open_store(address)) as other:
+            run, elsewhere = begin(store, {"n": 0}, "before"), begin(other, {"n": 0})
+            step(run, {"n": 1})
+            taken = crash_at_the_next_commit(monkeypatch, server, other, lambda: step(elsewhere, {"n": 1}))
+            with pytest.raises(StoreUnreadable, match="does not tell whether"):
+                store.rename_run(run.run_id, "after")
+            assert taken
+            assert store.run(run.run_id).name == "before"
+            store.rename_run(run.run_id, "after")
+            assert other.run(run.run_id).name == "after"
+            assert store.verify() == []
+
+
+def crash_at_the_next_commit(
+    monkeypatch: pytest.MonkeyPatch, server: Server, other: SqliteStore, write: Callable[[], object]
+) -> list[str]:
+    """Crash the server before it has the next commit, and write until another transaction has the id of the lost one.
+
+    Returns:
+        The id, as soon as that has happened.
+    """
+    ask, taken = transaction.ask, list[str]()
+
+    def crashed(connection: Connection, statements: Sequence[Statement]) -> list[Cursor[tuple[Any, ...]]]:
+        if statements[-1][0] != "COMMIT" or taken:
+            return ask(connection, statements)
+        ((xid,),) = ask(connection, [("SELECT pg_current_xact_id()::text", ())])[0].fetchall()
+        taken.append(xid)
+        server.stop(crash=True)
+        server.start()
+        write()
+        while not is_given(other, xid):
+            write()
+        return ask(connection, statements)
+
+    monkeypatch.setattr(transaction, "ask", crashed)
+    return taken
+
+
+def is_given(store: SqliteStore, xid: str) -> bool:
+    """Whether the server has given a transaction an id."""
+    ((upto,),) = store.database.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text")
+    return int(str(upto)) > int(xid)

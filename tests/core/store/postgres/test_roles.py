@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from tests.core.store import test_keeping
 from tests.core.store.recordings import chat, many_keyframes
+from tests.core.stored_bytes import all_bytes
 
+import agent_tt
 from agent_tt.addresses import Address
-from agent_tt.errors import ReadOnlySource, RunNotFound
+from agent_tt.errors import IsRunning, NotAStore, ReadOnlySource, RunNotFound
 from agent_tt.history.payloads import training
+from agent_tt.redacting.dropping import drop_checkpoints
+from agent_tt.redacting.taking_out import take_out
+from agent_tt.redaction.own import OWN
+from agent_tt.redaction.rules import Rules
+from agent_tt.serving.rest.desk import Desk
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
+from agent_tt.store.postgres.moment import one_moment
 from agent_tt.store.postgres.roles import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.postgres_server import TestDatabase
 
@@ -146,6 +155,75 @@ def test_an_owner_prunes_what_others_recorded(logins: Logins) -> None:
         assert store.runs() == []
         assert store.verify() == []
         assert logins.ask("olga", "SELECT 1 FROM blobs") == []
+
+
+def test_an_owner_drops_and_redacts_what_others_recorded_and_they_read_it_still(
+    logins: Logins, postgres: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "DICTIONARY_SIZE", 500)
+    many_keyframes(monkeypatch)
+    rules = Rules(patterns={"word": "message [7]"})
+    with closing(open_store(logins.address("ann"), create=True)) as store:
+        run = store.run(chat(store, 30, "of ann"))
+        with pytest.raises(ReadOnlySource):
+            drop_checkpoints(store.path, run, [3])
+    assert logins.ask("olga", "SELECT 1 FROM dicts"), "rows of it are compressed with a dictionary of ann's"
+    with pytest.raises(ReadOnlySource):
+        take_out(logins.address("eve"), [run], rules)
+    try:
+        done = take_out(logins.address("olga"), [run], rules)
+        gone = drop_checkpoints(logins.address("olga"), run, [3])
+    finally:
+        OWN.use(Rules())
+    assert (done.is_clean, done.changed["states"], gone) == (True, 24, ([3], True))
+    assert b"message 7" not in all_bytes(postgres.address)
+    with closing(open_store(postgres.address)) as store:
+        assert store.verify() == []
+    with closing(open_store(logins.address("ann"))) as store:
+        assert "message 7" not in str(store.state(run.id, 30))
+        assert store.state(run.id, 30)["n"] == 30
+        assert store.steps(run.id)[2].facts.state_dropped is not None
+
+
+def test_what_is_taken_out_while_others_record_or_read(postgres: TestDatabase) -> None:
+    """Others go on; who records an agent whose dictionaries go is in the way; who reads keeps the tables from it."""
+    state: dict[str, Any] = {"n": 0}
+    with agent_tt.record("other", state=state, store=postgres.url) as other:
+        with closing(open_store(postgres.address)) as store:
+            run = store.run(chat(store, 12, "desk"))
+        with other.step("one", state):
+            state["n"] = 1
+        assert drop_checkpoints(postgres.address, run, [3]) == ([3], True)
+        with other.step("two", state):
+            state["n"] = 2
+        with closing(open_store(postgres.address)) as store:
+            running = store.run(other.id)
+        with pytest.raises(IsRunning, match="other"):
+            drop_checkpoints(postgres.address, running, [1])
+    with one_moment(postgres.address) as reader:
+        reader.execute("SELECT count(*) FROM deltas").fetchall()
+        assert drop_checkpoints(postgres.address, run, [4]) == ([4], False)
+    with closing(open_store(postgres.address)) as store:
+        assert ["again" in problem.what for problem in store.verify()] == [True]
+        assert [store.state(other.id, step)["n"] for step in (1, 2)] == [1, 2]
+    assert drop_checkpoints(postgres.address, run, [5]) == ([5], True)
+    with closing(open_store(postgres.address)) as store:
+        assert store.verify() == []
+
+
+def test_spans_are_taken_by_who_may_write_a_run_anew(logins: Logins, tmp_path: Path) -> None:
+    takes = {name: Desk(logins.address(name), tmp_path).check_store() for name in ("ann", "eve", "olga")}
+    assert takes == {"ann": False, "eve": False, "olga": True}
+    assert not Desk(logins.address("olga"), tmp_path, read_only=True).check_store()
+
+
+def test_a_server_that_may_write_makes_the_tables_and_one_that_only_reads_does_not(
+    postgres: TestDatabase, tmp_path: Path
+) -> None:
+    with pytest.raises(NotAStore, match="nothing was recorded"):
+        Desk(postgres.address, tmp_path, read_only=True).check_store()
+    assert Desk(postgres.address, tmp_path).check_store()
+    assert Desk(postgres.address, tmp_path).check_store()
 
 
 def _column(database: TestDatabase, table: str) -> str:

@@ -51,7 +51,8 @@ def acknowledged(folder: Path) -> dict[str, list[int]]:
     """The steps that each run was told to be recorded, in the order in which it was told."""
     told: defaultdict[str, list[int]] = defaultdict(list)
     for file in folder.glob("told-*"):
-        for line in file.read_text().splitlines():
+        whole_lines, _, _ = file.read_text().rpartition("\n")  # the last one may be on its way
+        for line in whole_lines.splitlines():
             run, step = line.split()
             told[run].append(int(step))
     return told

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt.errors import StepNotFound
+from agent_tt.errors import StepNotFound, UsageError
 from agent_tt.model import shown
 from agent_tt.querying.checkpoints import find_place
 from agent_tt_tui import format as fmt
@@ -16,17 +17,23 @@ from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 if TYPE_CHECKING:
     from agent_tt.context.shown import CallContext, Item, RunContexts
     from agent_tt.model import Run
-    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt.protocols import RunSource
 
 _BAR = 24
+_MOST_DIGITS = 10
 
 
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("step", required=False)
 @click.option("--call", type=click.IntRange(min=1), help="Of a STEP with several model calls, the number of one.")
+@click.option(
+    "--against",
+    metavar="STEP[#CALL]",
+    help="Of a STEP: compare it with this model call, not with the last one in its lane.",
+)
 @common_options
-def command(options: Options, run: str, step: str | None, *, call: int | None) -> None:
+def command(options: Options, run: str, step: str | None, *, call: int | None, against: str | None) -> None:
     """Show how large the requests of RUN's models were; with STEP (also RUN@STEP) what one of them was made of.
 
     Each part of a request is listed with its tokens and where its text came from: a tool's result, a file that was
@@ -39,6 +46,7 @@ def command(options: Options, run: str, step: str | None, *, call: int | None) -
     \b
     agent-tt context refund-loop
     agent-tt context refund-loop 21
+    agent-tt context refund-loop 21 --against 3
     --json: {run, calls: [{step, call, lane, model, tokens, counted, whole, rest, before: {step, call},
              added, removed, same, cached, shares: [{kind, tokens, cost_usd}], answer_tokens,
              answer_cost_usd, cost_usd, compaction, why_empty}]}; counted: nobody but us counted;
@@ -50,11 +58,19 @@ def command(options: Options, run: str, step: str | None, *, call: int | None) -
              cuts: [{after, was, role, kind, tokens, text}], gone: [{words, item}],
              needed: [{what, was, step, call, why}]; mark is one of same, new, shortened, changed
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.context.against import against as beside
     from agent_tt.context.reading import read_contexts
     from agent_tt.shapes.contexts import context_answer, contexts_answer
 
     with options.source(run) as source:
         found, number = find_place(source, run, step, option="STEP")
+        if number is None and call is not None:
+            raise UsageError(
+                "--call is of one step", hint=f"Say which: agent-tt context {shlex.quote(run)} STEP --call {call}"
+            )
+        if number is None and against is not None:
+            raise UsageError("--against is of one step", hint="Name the step that is to be compared.")
+        other = None if against is None else _place(source, found, against)
         contexts = read_contexts(source, found.id)
     if number is None:
         if options.as_json:
@@ -63,10 +79,20 @@ def command(options: Options, run: str, step: str | None, *, call: int | None) -
             _print_run(options.terminal(), found, contexts)
         return
     context = _chosen(found, contexts, number, call)
+    if other is not None:
+        context = beside(context, _chosen(found, contexts, *other))
     if options.as_json:
         write_json(context_answer(found, context))
     else:
         _print_call(options.terminal(), found, contexts, context)
+
+
+def _place(source: RunSource, run: Run, text: str) -> tuple[int, int | None]:
+    """The step of `STEP#CALL`, and the number of the call where one is named."""
+    step, _, call = text.partition("#")
+    if call and not (call.isdecimal() and len(call) < _MOST_DIGITS):
+        raise UsageError(f"{text!r} is not STEP or STEP#CALL", hint="Name a step, or one of its calls: 3, 3#2.")
+    return source.step_number(run, step), int(call) if call else None
 
 
 def _chosen(run: Run, contexts: RunContexts, step: int, call: int | None) -> CallContext:
@@ -99,13 +125,14 @@ def _print_run(terminal: Terminal, run: Run, contexts: RunContexts) -> None:
 
 def _call_cells(terminal: Terminal, context: CallContext, fullest: int) -> list[Cell]:
     from agent_tt.context.words import cut_words
+    from agent_tt_tui.viewmodel.context.facts import tokens_words
 
     bar = terminal.glyphs.busy * (round(_BAR * context.tokens / fullest) if fullest else 0)
     unknown = terminal.glyphs.interrupted
     return [
         Cell(str(context.step)),
         Cell(context.model, "strong"),
-        Cell(_tokens(context, terminal.glyphs)),
+        Cell(tokens_words(context, terminal.glyphs)),
         Cell(bar, "muted"),
         Cell(f"+{context.added:,}" if context.added else ""),
         Cell(f"-{context.removed:,}" if context.removed else "", "changed"),
@@ -116,20 +143,20 @@ def _call_cells(terminal: Terminal, context: CallContext, fullest: int) -> list[
 
 def _print_call(terminal: Terminal, run: Run, contexts: RunContexts, context: CallContext) -> None:
     from agent_tt.context.shown import KINDS
-    from agent_tt.context.words import cut_words
+    from agent_tt_tui.viewmodel.context.facts import tokens_words
 
-    place = [each.place for each in contexts.calls].index(context.place) + 1
-    head = f"  model call {place} of {len(contexts.calls)}, step {context.step}"
+    head = f"  model call {contexts.numbers[context.place] + 1} of {len(contexts.calls)}, step {context.step}"
     terminal.line(Cell(terminal.safe(run.name), "strong"), head, Cell(f"  {terminal.safe(context.model)}", "muted"))
     if not context.items:
         terminal.line(Cell(context.why_empty, "changed"))
         return
+    word = "against" if context.is_chosen else "since"
     since = (
-        "" if context.before is None else f"  +{context.added:,} -{context.removed:,} since step {context.before[0]}"
+        "" if context.before is None else f"  +{context.added:,} -{context.removed:,} {word} step {context.before[0]}"
     )
     cached = "" if context.cached is None else f"  {context.cached:,} from cache"
     cost = "" if context.cost_usd is None else f"  {shown.cost(context.cost_usd)}"
-    terminal.line(Cell(f"{_tokens(context, terminal.glyphs)} tokens", "strong"), f"{since}{cached}{cost}")
+    terminal.line(Cell(f"{tokens_words(context, terminal.glyphs)} tokens", "strong"), f"{since}{cached}{cost}")
     if not context.is_whole:
         terminal.line(Cell("what is recorded may not be all that the model was shown", "muted"))
     terminal.line()
@@ -152,7 +179,7 @@ def _print_call(terminal: Terminal, run: Run, contexts: RunContexts, context: Ca
     terminal.line(Cell(f"FROM TOP TO BOTTOM  {fmt.counted(len(context.items), 'item')}", "muted"))
     columns = (Column(""), Column(""), Column("", flexible=True), Column("", flexible=True), Column("", "right"))
     terminal.table(columns, list(_item_rows(terminal, context)))
-    _print_dropped(terminal, context, cut_words(context))
+    _print_dropped(terminal, context)
 
 
 def _item_rows(terminal: Terminal, context: CallContext) -> list[list[Cell]]:
@@ -170,33 +197,32 @@ def _item_rows(terminal: Terminal, context: CallContext) -> list[list[Cell]]:
 
 def _item_cells(terminal: Terminal, item: Item) -> list[Cell]:
     from agent_tt.context.words import came_from, item_words
+    from agent_tt_tui.viewmodel.context.listing import role_of
 
     glyphs = terminal.glyphs
     mark = {"new": glyphs.added, "shortened": glyphs.changed, "changed": glyphs.changed}.get(item.mark, "")
-    role = "summary" if item.is_summary else "thought" if item.part.kind == "thinking" else item.part.role
     before = "" if item.tokens_before is None else f"{item.tokens_before:,} {glyphs.to} "
     return [
         Cell(mark, "well" if item.mark == "new" else "changed"),
-        Cell(role, "muted"),
+        Cell(role_of(item), "muted"),
         Cell(item_words(item)),
         Cell(came_from(item) or "not known", "muted"),
         Cell(f"{before}{item.tokens:,}"),
     ]
 
 
-def _print_dropped(terminal: Terminal, context: CallContext, cut: str) -> None:
-    if not cut:
-        return
-    terminal.line()
-    terminal.line(Cell("CUT  ", "muted"), Cell(cut, "changed"))
+def _print_dropped(terminal: Terminal, context: CallContext) -> None:
+    """Print the items that were cut, and the words and facts that are in the request no more."""
+    from agent_tt.context.words import cut_words
+
+    cut = cut_words(context)
+    if cut or context.gone or context.needed:
+        terminal.line()
+    if cut:
+        terminal.line(Cell("" if context.is_chosen else "CUT  ", "muted"), Cell(cut, "changed"))
     for gone in context.gone:
         words = terminal.short(gone.words, terminal.columns - 40)
         terminal.line(Cell(" ! ", "changed"), f"your words that are gone: {words}")
     for needed in context.needed:
         what = terminal.short(needed.what, max(terminal.columns - 60, 20))
         terminal.line(Cell(" ! ", "changed"), f"step {needed.step} needed {what}: {terminal.safe(needed.why)}")
-
-
-def _tokens(context: CallContext, glyphs: Glyphs) -> str:
-    """The provider's count, or ours, marked."""
-    return f"{glyphs.about} {context.tokens:,}" if context.is_counted else f"{context.tokens:,}"

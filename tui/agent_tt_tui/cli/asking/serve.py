@@ -33,7 +33,7 @@ PORT: Final = 8411
 @click.option("--request-time", metavar="TIME", default="60s", show_default=True, help="Work so long for a request.")
 @click.option("--otlp-idle", metavar="TIME", default="10m", show_default=True, help="Close a trace after that silence.")
 @click.option("--otlp-keep", metavar="TIME", default="24h", show_default=True, help="Then take late spans so long.")
-@click.option("--allow-forks", is_flag=True, help="Let clients fork runs, and replay them offline.")
+@click.option("--allow-forks", is_flag=True, help="Let clients fork runs, replay them offline, and run goldens.")
 @click.option("--allow", multiple=True, metavar="TOOL", help="With --allow-forks: let this tool write in every fork.")
 @click.option("--ask", multiple=True, metavar="TOOL", help="With --allow-forks: its calls wait for a client's answer.")
 @click.option("--time-limit", metavar="TIME", default="2m", show_default=True, help="Longest run of one agent.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.table import SORT_KEYS
 from agent_tt.errors import Damaged
-from agent_tt.model import ACTING
+from agent_tt.model.shown import step_span
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.changes import print_rows
 from agent_tt_tui.cli.comparing.compare_many import check_two, compare_many
@@ -172,14 +172,15 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
         first = group[0]
         if at is not None and not parted and first.kind not in ("same", "pending"):
             parted = True
-            _rule(terminal, f"{glyphs.differs} diverged at {at}", parting_text(comparison))
+            _rule(terminal, f"{glyphs.differs} parted at {at}", parting_text(comparison))
         if parted and not rejoined and met == first:
             rejoined = True
             _rule(terminal, f"{glyphs.same} rejoined at {comparison.rejoined_at}", rejoining_text(comparison))
         quiet = first.kind in ("same", "pending")
         there = f"{'':7} (step {moved[first]})" if first in moved else ""
-        left = _half(terminal, a, [row.a for row in group], half, same=quiet) or there
-        right = _half(terminal, b, [row.b for row in group], half, same=quiet) or there
+        acts = (None, None) if quiet else _telling(a, b, first)
+        left = _half(terminal, a, [row.a for row in group], half, acts[0]) or there
+        right = _half(terminal, b, [row.b for row in group], half, acts[1]) or there
         role: Role = "muted" if quiet else "text"
         gutter = gutters.get(first.kind, glyphs.still)
         terminal.line(
@@ -253,19 +254,33 @@ def _folded(comparison: Comparison, a: _Side, b: _Side, moved: Mapping[Row, int]
     return groups
 
 
-def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: int, *, same: bool) -> str:
+def _telling(a: _Side, b: _Side, row: Row) -> tuple[Call | None, Call | None]:
+    """The calls of two steps that differ, to be shown beside their names: the first that no equal one stands beside."""
+    from agent_tt.comparing.steps.call_pairs import pair_calls
+    from agent_tt.comparing.steps.moves import acts_of, call_key
+
+    steps = [(side, side.steps.get(number or 0)) for side, number in ((a, row.a), (b, row.b))]
+    acts = [
+        acts_of(side.source.calls(side.run_id, step.number)) if step is not None and step.calls else []
+        for side, step in steps
+    ]
+    pairs = pair_calls(*acts)
+    apart = (pair for pair in pairs if len({None if call is None else call_key(call) for call in pair}) > 1)
+    return next(apart, pairs[0] if pairs else (None, None))
+
+
+def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: int, act: Call | None) -> str:
     """What one run did in a row: number, glyph, name, and its call where the other run did something else."""
     from agent_tt_tui.status import kind_glyph
 
     known = [number for number in numbers if number is not None]
     if not known:
         return ""
-    label = str(known[0]) if len(known) == 1 else f"{known[0]}{'–' if terminal.glyphs.cut == '…' else '-'}{known[-1]}"
+    label = step_span(known, terminal.glyphs.span, terminal.glyphs.cut)
     step = side.steps.get(known[0])
     if step is None:
         return terminal.short(f"{label:>7} missing", columns)
-    calls = side.source.calls(side.run_id, step.number) if step.calls and not same else []
-    what = next((f" {told(step, call)}" for call in calls if call.kind in ACTING), "")
+    what = "" if act is None else f" {told(step, act)}"
     if not what and side.tools.get(step.number):
         what = f" {side.tools[step.number]}"
     times = f"  {len(known)}×" if len(known) > 1 and terminal.glyphs.cut == "…" else ""

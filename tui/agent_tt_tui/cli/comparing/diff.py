@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.querying.checkpoints import find_checkpoint, find_place
-from agent_tt_tui.cli.changes import print_rows
+from agent_tt_tui.cli.changes import print_states
 from agent_tt_tui.cli.comparing.named import opened
 from agent_tt_tui.cli.options import Options, common_options, write_json
-from agent_tt_tui.cli.terminal import Cell, Terminal
+from agent_tt_tui.cli.terminal import Terminal
 from agent_tt_tui.cli.wording import say_unkept
 
 if TYPE_CHECKING:
@@ -88,25 +88,8 @@ def command(
             said |= {"unknown": list(found.unknown), "unmatched": list(found.unmatched)}
         write_json(said)
     else:
-        _print(options.terminal(), found, names, b)
+        print_states(options.terminal(), found, names, b)
     return 1 if found.differ else 0
-
-
-def _print(terminal: Terminal, found: StateDiff, names: tuple[str, str], new: Wire) -> None:
-    from agent_tt.comparing.values.echoes import without_echoes
-    from agent_tt_tui.viewmodel.values.difflines import DiffRows
-
-    terminal.line(terminal.safe(f"{names[0]} {terminal.glyphs.to} {names[1]}"))
-    if not found.differ:
-        but = [*(["what is ignored"] if found.ignored else []), *(["the order of keys"] if found else [])]
-        terminal.line(f"The states are equal but for {' and '.join(but)}." if but else "The states are equal.")
-    shown = without_echoes(found.old, new, found)
-    print_rows(terminal, DiffRows(shown, nested=True).lay_out(terminal.columns))
-    if len(shown) < len(found):
-        more = f"{len(found) - len(shown)} more are left out (LangGraph's own, null, order of keys, spaces): --json"
-        terminal.line(Cell(more, "muted"))
-    for remark in found.remarks():
-        terminal.line(Cell(terminal.safe(remark), "muted"))
 
 
 def _write(layout: str, found: StateDiff, names: tuple[str, str]) -> int:

@@ -49,7 +49,7 @@ def _cells(terminal: Terminal, lane: LanePair) -> list[Cell]:
         (lane.only_b, glyphs.only_b),
     )
     name = lane.a if lane.a == lane.b else f"{lane.a or '-'} {glyphs.dot} {lane.b or '-'}"
-    parted = "" if lane.diverged_at is None else f"diverged at {lane.diverged_at}"
+    parted = "" if lane.diverged_at is None else f"parted at {lane.diverged_at}"
     return [
         Cell(name or ""),
         Cell(parted),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.cli.wording import print_answers, run_line, status_cell
 from agent_tt_tui.status import run_glyph

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt.errors import UsageError
 from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.marks import found_runs, with_forks_option, writable
@@ -45,7 +43,8 @@ def command(options: Options, runs: tuple[str, ...], *, with_forks: bool, yes: b
         store = writable(source)
         chosen = [run.id for run in found_runs(store, runs)]
         planned = store.plan_deletion(chosen, with_forks=with_forks)
-        if not yes and not _agreed(options, planned):
+        question = f"Delete {counted(len(planned), 'run')} for good?"
+        if not yes and not options.agreed("deleting", question, lambda terminal: _list(terminal, planned)):
             options.terminal().line("Nothing was deleted.")
             return _NO
         deletion = store.delete_runs(chosen, with_forks=with_forks)
@@ -59,19 +58,6 @@ def command(options: Options, runs: tuple[str, ...], *, with_forks: bool, yes: b
     count = counted(len(deletion.runs), "run")
     options.terminal().line(f"deleted {count}; {shown.size(deletion.freed_bytes)} are free again")
     return 0
-
-
-def _agreed(options: Options, runs: Sequence[Run]) -> bool:
-    """Ask whether these runs may go.
-
-    Raises:
-        UsageError: nobody is there to be asked.
-    """
-    if options.as_json or not sys.stdin.isatty():
-        raise UsageError("deleting asks first, and nobody can be asked here", hint="--yes deletes without asking.")
-
-    _list(options.terminal(), runs)
-    return click.confirm(f"Delete {counted(len(runs), 'run')} for good?", default=False)
 
 
 def _list(terminal: Terminal, runs: Sequence[Run]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -39,9 +38,10 @@ def command(options: Options, run: str, step: tuple[str, ...], *, yes: bool) -> 
     \b
     agent-tt drop refund-loop@3
     agent-tt drop refund-loop 3 5 7..12 --yes
-    --json: {done, run, steps, clean}, done only with --yes; clean is null where nothing was done, and false
-            where somebody has the store open, whose free pages then still hold what was dropped
+    --json: {done, run, steps, clean, left}, done only with --yes; clean is null where nothing was done, and
+            false where free room of the store still holds what was dropped; left says what may hold it, or null
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.redacting.beside import still_held
     from agent_tt.redacting.dropping import drop_checkpoints
 
     with options.source() as source:
@@ -50,22 +50,22 @@ def command(options: Options, run: str, step: tuple[str, ...], *, yes: bool) -> 
     gone, _ = drop_checkpoints(path, found, steps, is_tried=True)
     terminal = options.terminal()
     name = terminal.safe(found.name)
-    is_asked = not yes and not options.as_json and sys.stdin.isatty()
+    is_asked = not yes and options.can_ask
     if is_asked and not click.confirm(f"Drop {_what(gone)} of {name} for good?", default=False):
         terminal.line("Nothing was dropped.")
         return _NO
     is_done, is_clean = yes or is_asked, None
     if is_done:
         gone, is_clean = drop_checkpoints(path, found, steps)
+    left = "" if is_clean is None else still_held(path, is_clean=is_clean)
     if options.as_json:
-        write_json({"done": is_done, "run": found.id, "steps": [*gone], "clean": is_clean})
+        write_json({"done": is_done, "run": found.id, "steps": [*gone], "clean": is_clean, "left": left or None})
         return 0
     terminal.line(f"{name}: {_what(gone)} {'dropped' if is_done else 'would be dropped'}")
     if not is_done:
         terminal.line(Cell("nothing was changed yet: --yes drops them", "muted"))
-    elif not is_clean:
-        hint = "somebody has the store open: free pages and log still hold what was dropped. Say it again then."
-        terminal.line(Cell(hint, "failed"))
+    elif left:
+        terminal.line(Cell(terminal.safe(left), "muted" if is_clean else "failed"))
     return 0
 
 

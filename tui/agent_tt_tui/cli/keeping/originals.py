@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -83,12 +82,10 @@ def _marks_of(options: Options, names: tuple[str, ...]) -> tuple[Path, list[str]
 
 def _forget(options: Options, vault: Vault, marks: list[str], *, yes: bool) -> int:
     count = counted(len(marks), "original")
-    if marks and not yes:
-        if options.as_json or not sys.stdin.isatty():
-            raise UsageError("forgetting asks first, and nobody can be asked here", hint="--yes does not ask.")
-        if not click.confirm(f"Remove {count} for good? Runs that share a mark lose it too.", default=False):
-            options.terminal().line("Nothing was removed.")
-            return _NO
+    question = f"Remove {count} for good? Runs that share a mark lose it too."
+    if marks and not yes and not options.agreed("forgetting", question):
+        options.terminal().line("Nothing was removed.")
+        return _NO
     gone = vault.forget(marks)
     if options.as_json:
         write_json({"forgotten": gone})

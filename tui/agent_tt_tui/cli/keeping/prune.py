@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -120,7 +119,8 @@ def _prune_database(
         finally:
             file.close()
     if in_place and plan.threads:
-        if not yes and not _agreed(options, plan):
+        question = f"Drop {counted(plan.checkpoints, 'checkpoint')} for good?"
+        if not yes and not options.agreed("pruning a file itself", question, lambda terminal: _list(terminal, plan)):
             options.terminal().line("Nothing was pruned.")
             return _NO
         with counter("pruning", show=not options.as_json) as report:
@@ -147,18 +147,6 @@ def _is_sqlite(path: Path) -> bool:
     except FileNotFoundError:
         return True  # the reader says it
     return not head or head.startswith(b"SQLite format 3\0")
-
-
-def _agreed(options: Options, plan: Plan) -> bool:
-    """Ask whether these checkpoints may go.
-
-    Raises:
-        UsageError: nobody is there to be asked.
-    """
-    if options.as_json or not sys.stdin.isatty():
-        raise UsageError("pruning a file itself asks first, and nobody can be asked here", hint="--yes does not ask.")
-    _list(options.terminal(), plan)
-    return click.confirm(f"Drop {counted(plan.checkpoints, 'checkpoint')} for good?", default=False)
 
 
 def _list(terminal: Terminal, plan: Plan) -> None:

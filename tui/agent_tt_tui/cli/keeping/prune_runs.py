@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-import click
-
-from agent_tt.errors import UsageError
 from agent_tt.shapes.records import run_shape
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.marks import writable
@@ -44,7 +40,8 @@ def prune_store(options: Options, keep_last: int | None, max_size: str | None, *
             plan = plan_pruning(source, retention, time.time_ns() // 1000, report)
         if plan.going and (in_place or yes):
             store = writable(source)
-            if not yes and not _agreed(options, plan):
+            question = f"Delete {counted(len(plan.going), 'run')} for good?"
+            if not yes and not options.agreed("--in-place", question, lambda terminal: _list(terminal, plan)):
                 options.terminal().line("Nothing was pruned.")
                 return _NO
             with counter("pruning", show=not options.as_json) as report:
@@ -80,18 +77,6 @@ def _retention(keep_last: int | None, max_size: str | None) -> Retention:
     if keep_last is None and max_size is None:
         return retention_of(load().retention)
     return Retention(None, keep_last, None if max_size is None else size(max_size))
-
-
-def _agreed(options: Options, plan: PrunePlan) -> bool:
-    """Ask whether these runs may go.
-
-    Raises:
-        UsageError: nobody is there to be asked.
-    """
-    if options.as_json or not sys.stdin.isatty():
-        raise UsageError("--in-place asks first, and nobody can be asked here", hint="--yes does not ask.")
-    _list(options.terminal(), plan)
-    return click.confirm(f"Delete {counted(len(plan.going), 'run')} for good?", default=False)
 
 
 def _list(terminal: Terminal, plan: PrunePlan) -> None:

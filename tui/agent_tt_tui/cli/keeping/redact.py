@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -62,7 +61,8 @@ def command(
     agent-tt redact refund-loop --profile personal
     agent-tt redact --all --profile personal --yes
     --json: with --check {found: [{target, kind, where, step, call, path, line}]}; else
-            {done, runs: [{id, name}], changed: {what: count}, unsure, clean}, done only with --yes
+            {done, runs: [{id, name}], changed: {what: count}, unsure, clean, left}, done only with --yes;
+            left says what may still hold what was taken out, or null
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt import config
     from agent_tt.redaction.own import OWN
@@ -94,6 +94,7 @@ def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: 
     Raises:
         UsageError: the file is only read, or nobody is there to be asked.
     """
+    from agent_tt.redacting.beside import still_held
     from agent_tt.redacting.taking_out import take_out
 
     with options.source() as source:
@@ -101,9 +102,9 @@ def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: 
         path, runs = store.path, found_runs(store, targets) if targets else list(store.runs(archived=True))
     with counter("looking", show=not options.as_json) as report:
         done = take_out(path, runs, rules, is_all=not targets, is_tried=True, report=report)
-    is_asked = not yes and not options.as_json and sys.stdin.isatty()
+    is_asked = not yes and options.can_ask
     if is_asked:
-        _tell(options, done, is_done=False)
+        _tell(options, done)
         if not click.confirm(f"Write {counted(len(done.runs), 'run')} anew for good?", default=False):
             options.terminal().line("Nothing was changed.")
             return _NO
@@ -116,9 +117,10 @@ def _take_out(options: Options, targets: tuple[str, ...], rules: Rules, *, yes: 
         names: list[Wire] = [{"id": run_id, "name": name} for run_id, name in done.runs.items()]
         changed: dict[str, Wire] = dict(done.changed)
         told: dict[str, Wire] = {"done": yes, "runs": names, "changed": changed}
-        write_json({**told, "unsure": done.unsure, "clean": done.is_clean if yes else None})
+        left = still_held(path, is_clean=done.is_clean) if yes else ""
+        write_json({**told, "unsure": done.unsure, "clean": done.is_clean if yes else None, "left": left or None})
         return 0
-    _tell(options, done, is_done=yes or is_asked)
+    _tell(options, done, path if yes or is_asked else None)
     return 0
 
 
@@ -134,8 +136,10 @@ def _forget(path: Path, run_ids: Iterable[str]) -> None:
             vault.forget({mark for run_id in run_ids for mark in marks_in_run(store, store.run(run_id))})
 
 
-def _tell(options: Options, done: Redaction, *, is_done: bool) -> None:
-    """Say what was written anew, or would be."""
+def _tell(options: Options, done: Redaction, path: Path | None = None) -> None:
+    """Say what was written anew in a store, or would be where none is named."""
+    from agent_tt.redacting.beside import still_held
+
     terminal = options.terminal()
     names = list(done.runs.values())
     for name in names[:_MOST_LISTED]:
@@ -145,16 +149,15 @@ def _tell(options: Options, done: Redaction, *, is_done: bool) -> None:
     what = ", ".join(f"{count} {kind}" for kind, count in done.changed.items() if count)
     runs = counted(len(names), "run")
     if what:
-        terminal.line(f"{runs} {'written anew' if is_done else 'would be written anew'}; changed: {what}")
+        terminal.line(f"{runs} {'would be written anew' if path is None else 'written anew'}; changed: {what}")
     else:
         terminal.line(f"{runs}: nothing that is looked for")
     if done.unsure:
         terminal.line(Cell(f"a replay may not recognise {counted(done.unsure, 'question')} that changed", "failed"))
-    if not is_done:
+    if path is None:
         terminal.line(Cell("nothing was changed yet: --yes takes it out", "muted"))
-    elif not done.is_clean:
-        hint = "somebody has the store open: free pages and log still hold what was taken out. Say it again then."
-        terminal.line(Cell(hint, "failed"))
+    elif left := still_held(path, is_clean=done.is_clean):
+        terminal.line(Cell(terminal.safe(left), "muted" if done.is_clean else "failed"))
 
 
 def _found(options: Options, target: str) -> list[Hit]:

@@ -10,7 +10,7 @@ from agent_tt.providers.provider_call import provider_call, tool_line
 from agent_tt_tui.cli.terminal import Cell, facts
 from agent_tt_tui.cli.wording import pending_words
 from agent_tt_tui.format import cost
-from agent_tt_tui.viewmodel.calls.decided import once_words
+from agent_tt_tui.viewmodel.calls.decided import not_made_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
         _print_answer(terminal, call, sent)
     elif call.status == "ok":
         _print_value(terminal, "came back", call.result)
-    again = once_words(call)
+    again = not_made_words(call)
     if again is not None:
         terminal.line(_label(""), Cell(terminal.safe(again), "muted"))
     if call.status == "pending":

@@ -9,11 +9,11 @@ import re
 import shutil
 import sys
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
+from agent_tt._dataclass import dataclass
 from agent_tt._version import __version__
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.cli.options import Options, common_options, write_json
@@ -59,8 +59,8 @@ class Finding:
 def command(options: Options) -> int:
     """Show what agent-tt finds on this machine: store, settings, terminal, extras, frameworks, sessions.
 
-    Nothing is written, and nothing is asked of the network. What is missing is what one can do without; the exit code
-    is 1 where something is wrong.
+    Nothing is written, and nothing is asked of the network but a store that is on a server. What is missing is what one
+    can do without; the exit code is 1 where something is wrong.
 
     \b
     agent-tt doctor
@@ -130,15 +130,21 @@ def _store(options: Options) -> Iterator[Finding]:
 
 
 def _terminal(_options: Options) -> Iterator[Finding]:
-    from agent_tt_tui.glyphs import ASCII, choose
-    from agent_tt_tui.theme import choose_theme
+    from agent_tt import config
+    from agent_tt_tui.glyphs import ASCII
+    from agent_tt_tui.look import Look
+    from agent_tt_tui.settings import chosen_look
 
     if not sys.stdout.isatty():
         yield Finding("terminal", "missing", "output is not a terminal", "the app needs one; --web serves a browser")
         return
     columns, rows = shutil.get_terminal_size()
-    glyphs = "ASCII" if choose("auto", os.environ) is ASCII else "Unicode"
-    words = f"{os.environ.get('TERM', 'no TERM')}, {columns}×{rows}, {glyphs}, theme {choose_theme('auto', os.environ)}"
+    try:
+        look = chosen_look(config.load())
+    except AgentTTError:  # which is told of the settings
+        look = Look.choose()
+    glyphs = "ASCII" if look.glyphs is ASCII else "Unicode"
+    words = f"{os.environ.get('TERM', 'no TERM')}, {columns}×{rows}, {glyphs}, theme {look.theme}"
     small = columns < _LEAST_COLUMNS or rows < _LEAST_ROWS
     yield Finding("terminal", "ok", words, f"{_LEAST_COLUMNS}×{_LEAST_ROWS} show more" if small else "")
 

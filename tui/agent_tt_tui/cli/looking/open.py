@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from agent_tt import config
+from agent_tt.addresses import STORE_VARIABLE, Address, told
 from agent_tt.errors import UsageError
 from agent_tt.querying.checkpoints import find_place
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, in_file
@@ -86,15 +87,18 @@ def _serve(options: Options, run: str | None, step: str | None, port: int, serve
     if options.as_json:
         raise UsageError("the terminal app writes no JSON", hint="Use `agent-tt show RUN --json`.")
     if run is not None and not server and not _is_folder(run):
-        at, ref = in_file(options, run)
-        with at.source(*([ref] if ref else [])) as source:
-            if ref is not None:
-                find_place(source, ref, step)
+        options, run = in_file(options, run)
+        with options.source(*([run] if run else [])) as source:
+            if run is not None:
+                find_place(source, run, step)
     words = ["open", *([] if run is None else [run]), *([] if step is None else ["--at", step])]
-    words += [] if options.store is None else ["--store", str(options.store)]
+    if options.store is not None:
+        words += ["--store", str(options.store)]
+        if isinstance(options.store, Address):  # its password is for no list of processes
+            os.environ[STORE_VARIABLE] = told(options.store)
     words += server
     token, _ = chosen_token(_TOKEN)
-    click.echo("agent-tt: Ctrl-C stops serving; a browser on this machine opens", err=True)
+    click.echo("agent-tt: open this address in a browser on this machine; Ctrl-C stops serving", err=True)
     serve(words, port, token, click.echo)
     return 0
 

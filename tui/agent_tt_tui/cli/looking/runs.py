@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import NotAStore
 from agent_tt.shapes.records import Shape, held_runs, run_shape, run_shapes
 from agent_tt_tui import format as shown
@@ -34,12 +35,17 @@ def command(options: Options, *, archived: bool, limit: int | None) -> None:
     --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, held, …}], of a
              fork with --expect also expect: {expression, came, why}; of a folder also file
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    with collector_paused():  # what is listed stays until it is printed, and the command ends
+        if options.store is not None and options.store.is_dir():
+            _list_folder(options, options.store, archived=archived, limit=limit)
+        else:
+            _list(options, archived=archived, limit=limit)
+
+
+def _list(options: Options, *, archived: bool, limit: int | None) -> None:
     from agent_tt.querying.expecting import hoped_of
     from agent_tt_tui.cli.running.trust import bundle_of
 
-    if options.store is not None and options.store.is_dir():
-        _list_folder(options, options.store, archived=archived, limit=limit)
-        return
     with options.source() as source:
         runs = source.runs(archived=archived, limit=limit)
         hidden = not runs and bool(source.runs(archived=True, limit=1))

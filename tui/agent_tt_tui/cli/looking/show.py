@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import UsageError
+from agent_tt.context.causes import MOST_STEPS
+from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.querying.checkpoints import find_place
-from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer, run_answer, step_answer
+from agent_tt.querying.ranges import find_range
+from agent_tt.shapes.answers import calls_of, effects_answer, oddities_answer, run_answer, step_answer, steps_answer
 from agent_tt.shapes.effects import unrecorded_tools
 from agent_tt.shapes.records import held_runs
 from agent_tt_tui import format as shown
+from agent_tt_tui.cli.changes import print_states
 from agent_tt_tui.cli.effects import print_effects
 from agent_tt_tui.cli.looking.calls import asked_cells, print_asked, print_call
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
@@ -21,12 +24,14 @@ from agent_tt_tui.cli.wording import print_hoped, run_line, step_cells
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agent_tt.context.causes import Causes
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.oddities import Oddity
 
 _KIND_COLUMNS: Final = 11
 _SHOWN_STEPS: Final = 3
+_LABEL: Final = 8
 _MOST_ODD: Final = 20_000
 """Steps from which on a run is not searched for oddities unasked."""
 
@@ -37,9 +42,19 @@ _MOST_ODD: Final = 20_000
 @click.option("--effects", is_flag=True, help="Show what RUN did to the world, and what it was kept from.")
 @click.option("--oddities", "only_odd", is_flag=True, help="Show what is odd: loops, retries, outliers, errors.")
 @click.option("--pending", is_flag=True, help="Of a STEP: apply what was written and no checkpoint has taken in.")
+@click.option("--links", is_flag=True, help="Of a STEP: look what fed it also in a run of more than 1,000 steps.")
 @common_options
-def command(options: Options, run: str, step: str | None, *, effects: bool, only_odd: bool, pending: bool) -> None:
+def command(
+    options: Options, run: str, step: str | None, *, effects: bool, only_odd: bool, pending: bool, links: bool
+) -> None:
     """Show RUN with all its steps, or one STEP (also RUN@STEP) with what it did and its state.
+
+    STEP may be a range, A..B (also RUN@A..B): what these steps alone took and cost, what they wrote, and what
+    they changed in the state. Both ends belong to it; either may be left out.
+
+    Of a step is also said which steps fed it, and which it fed: those of which the recording says so (by the ids of
+    tool calls, or because a call was made inside of another), and after ~ those that are inferred, as a request has
+    text of theirs. A number with ? is one of several steps that brought the same text.
 
     \b
     --json: {run: {…as in runs}, steps: [{step, id, name, agent, status, started,
@@ -49,7 +64,14 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
              a call being {kind, name, effect, lane, args, result, error, duration_ms, …};
              unrecorded has the tools that model call `call` asked for
              and that only the conversation shows; result is null where it does not
-    --json with STEP: that step, `state`, and `unrecorded` of the step
+    --json with STEP: that step, `state`, `unrecorded` of the step, and links: {from, to}, each
+             {recorded: [step], inferred: [step], perhaps: [step], joins: [{step, call, fed,
+             fed_call, kind, recorded, one_of}]}; null where it was not looked for; kind is one
+             of asked, shown, result, inside, started, nested, given, text, alike, argument
+    --json with A..B: {run, first, last, base, steps, errors, tokens_in, tokens_out, uncounted,
+             cost_usd, unpriced_calls, took_ms, changes as in diff, and effects, held_back, reads,
+             models, summary as below}; base is the step whose state was before them, uncounted
+             of how many model calls no tokens were told
     --json --effects: {run, effects: [{step, call, where, lane, kind, name, effect,
              happened, because, args, asked, result, error, file, line, inside}],
              held_back: [...], reads, models, summary, unrecorded}; happened is one of
@@ -63,7 +85,14 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
         raise UsageError("--effects and --oddities are two questions", hint="ask one after the other")
     if pending and (effects or only_odd):
         raise UsageError("--pending is about the state after a step", hint="ask one after the other")
+    if links and (effects or only_odd):
+        raise UsageError("--links is about one step", hint="ask one after the other")
     with options.source(run) as source:
+        if (chosen := find_range(source, run, step)) is not None:
+            if effects or only_odd or pending or links:
+                raise UsageError("a range of steps is shown with no further option", hint="leave the option out")
+            _show_range(options, source, *chosen)
+            return
         found, number = find_place(source, run, step, option="STEP")
         if number is not None and (effects or only_odd):
             what = "effects" if effects else "oddities"
@@ -75,9 +104,11 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
         elif number is None:
             if pending:
                 raise UsageError("--pending is about the state after a step", hint="name the step")
+            if links:
+                raise UsageError("--links is about one step", hint="name the step")
             _show_run(options, source, found)
         else:
-            _show_step(options, source, found, number, pending=pending)
+            _show_step(options, source, found, number, pending=pending, links=links)
 
 
 def _show_effects(options: Options, source: RunSource, run: Run) -> None:
@@ -196,11 +227,37 @@ def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
         terminal.line(Cell(f"  {where:<6}" if where else "  ", "muted"), Cell(shown, "yours"))
 
 
-def _show_step(options: Options, source: RunSource, run: Run, number: int, *, pending: bool) -> None:
-    from agent_tt.comparing.steps.asked_tools import read_asked_tools
+def _show_range(options: Options, source: RunSource, run: Run, first: int, last: int) -> None:
+    from agent_tt.querying.ranges import range_changes, read_range
+    from agent_tt_tui.viewmodel.past.ranges import range_facts
 
     if options.as_json:
-        write_json(step_answer(source, run, number, pending=pending))
+        write_json(steps_answer(source, run, first, last))
+        return
+    found = read_range(source, run, first, last)
+    changes = range_changes(source, run, found)
+    terminal = options.terminal()
+    run_line(terminal, run)
+    named = f"steps {first}{terminal.glyphs.span}{last}" if first < last else f"step {first}"
+    known = facts(range_facts(found, terminal.glyphs), terminal.glyphs.dot)
+    terminal.line(Cell(named, "strong"), Cell(f"  {known}", "muted"))
+    terminal.line()
+    terminal.line(Cell("EFFECTS", "strong"))
+    print_effects(terminal, found.effects)
+    terminal.line()
+    terminal.line(Cell("CHANGES", "strong"))
+    if changes is None:
+        terminal.line(Cell("no state was before them", "muted"))
+    else:
+        print_states(terminal, changes, (str(found.base), str(last)), source.state(run.id, last))
+
+
+def _show_step(options: Options, source: RunSource, run: Run, number: int, *, pending: bool, links: bool) -> None:
+    from agent_tt.comparing.steps.asked_tools import read_asked_tools
+
+    causes, why_not = _causes_of(source, run, asked_for=links)
+    if options.as_json:
+        write_json(step_answer(source, run, number, pending=pending, causes=causes))
         return
     step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
     calls = [] if step is None else calls_of(source, run, step)
@@ -219,12 +276,43 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int, *, pe
             terminal.line()
             print_asked(terminal, each)
     terminal.line()
+    _print_causes(terminal, number, causes, why_not)
+    terminal.line()
     terminal.line(Cell("STATE", "strong"))
     odd = [] if step is None else remarks(step)
     for remark in odd:
         terminal.line(Cell("note  ", "muted"), remark)
     for line in pretty(state).split("\n"):
         terminal.line(terminal.safe(line))
+
+
+def _causes_of(source: RunSource, run: Run, *, asked_for: bool) -> tuple[Causes | None, str]:
+    """What fed each step, or why that is not known: what is wrong elsewhere in the run says nothing of this step."""
+    from agent_tt.context.causes import Causes
+    from agent_tt.context.reading import read_contexts
+
+    if run.steps > MOST_STEPS and not asked_for:
+        return None, f"not looked for in a run of {run.steps:,} steps; --links does"
+    try:
+        return Causes(read_contexts(source, run.id)), ""
+    except AgentTTError as error:
+        return None, f"not all of the run can be read: {error.message}"
+
+
+def _print_causes(terminal: Terminal, number: int, causes: Causes | None, why_not: str) -> None:
+    """Say which steps fed a step, and which it fed."""
+    from agent_tt_tui.viewmodel.debugger.causes import fed_words
+
+    if causes is None:
+        terminal.line(Cell("fed by  ", "muted"), terminal.glyphs.span, Cell(f"  {terminal.safe(why_not)}", "muted"))
+        return
+    from textwrap import wrap
+
+    found, glyphs = causes.of(number), terminal.glyphs
+    for label, fed, arrow in (("fed by", found.sources, glyphs.fed_by), ("fed", found.fed, glyphs.feeds)):
+        words = fed_words(fed, (arrow, f"{arrow}~"), glyphs.span)
+        for row, text in enumerate(wrap(words, max(30, terminal.columns - _LABEL), drop_whitespace=True)):
+            terminal.line(Cell(f"{'' if row else label:<{_LABEL}}", "muted"), text)
 
 
 def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call], *, is_running: bool) -> None:

@@ -4,6 +4,7 @@
 |---|---|
 | `record`, `replay`, `resume`, `fork` | an agent's first run, and the ways of running it again |
 | `fork_options` | the options of a fork, and the request that they make |
+| `again` | asking a model once more what a recorded call asked |
 | `golden`, `testing` | keeping runs as tests, and running those |
 | `golden_text` | what is said of them |
 | `recorded` | running recorded runs again as a suite: better, equal or worse |

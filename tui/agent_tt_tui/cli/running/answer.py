@@ -15,6 +15,7 @@ from agent_tt_tui.cli.running.questions import print_question, told
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt.model import Edit
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
 
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
     metavar="PATH=VALUE",
     help="Of an agent that is held: change its state first; VALUE is JSON. Alone it goes with --run.",
 )
+@click.option(
+    "--retype",
+    "retypings",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="The same as --set, as plain JSON whatever type of value is there.",
+)
 @click.option("--why", metavar="TEXT", help="With --refuse: what the agent is told.")
 @common_options
 def command(
@@ -47,6 +55,7 @@ def command(
     error: str | None,
     refuse: bool,
     assignments: tuple[str, ...],
+    retypings: tuple[str, ...],
     why: str | None,
 ) -> None:
     """Decide about a call of RUN that waits; without a decision, list what waits.
@@ -70,7 +79,7 @@ def command(
         raise UsageError("--run, --args, --give, --error and --refuse exclude each other")
     if why is not None and not refuse:
         raise UsageError("--why goes with --refuse")
-    as_it_is = as_it_is or (bool(assignments) and not any(chosen))
+    as_it_is = as_it_is or (bool(assignments or retypings) and not any(chosen))
     chosen.append(as_it_is)
     with options.source(*([run] if run else [])) as source:
         waiting = source.questions(source.run(run).id if run else None)
@@ -86,16 +95,18 @@ def command(
             decision = question.fail(error)
         else:
             decision = question.refuse(why or "") if refuse else question.run()
-        decision = _with_state(question, decision, assignments).said_by("command")
+        decision = _with_state(question, decision, assignments, retypings).said_by("command")
         writable(source).answer_question(question.id, decision)
         _tell(options, source, question, decision)
 
 
-def _with_state(question: CallQuestion, decision: Decision, assignments: Sequence[str]) -> Decision:
-    from agent_tt.forking.editing.assignments import parse_assignment
+def _with_state(
+    question: CallQuestion, decision: Decision, assignments: Sequence[str], retypings: Sequence[str]
+) -> Decision:
+    from agent_tt.forking.editing.assignments import parse_assignment, parse_retyping
     from agent_tt.forking.editing.edits import with_old_values
 
-    edits = [parse_assignment(text) for text in assignments]
+    edits: list[Edit] = [*map(parse_assignment, assignments), *map(parse_retyping, retypings)]
     if question.state is not None:
         edits = [*with_old_values(question.state, edits)]
     return question.with_state(decision, edits)

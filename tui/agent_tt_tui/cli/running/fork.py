@@ -15,7 +15,7 @@ from agent_tt_tui.cli.changes import changes_of, print_changes
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.running.following import follow, let_go, stopped_as_by_ctrl_c, tell_end, tell_step
 from agent_tt_tui.cli.running.fork_options import edit_options, policy_options, takes_request, terms_options
-from agent_tt_tui.cli.running.questions import can_ask, refuse_unasked
+from agent_tt_tui.cli.running.questions import refuse_unasked
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 from agent_tt_tui.cli.wording import place_words
@@ -132,7 +132,7 @@ def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool, strict: 
         with stopped_as_by_ctrl_c(), start_fork(plan) as handle:
             let_go(options, handle)
         return 0
-    asks = can_ask(options) and not hold
+    asks = options.can_ask and not hold
     asked = None if asks or hold else refuse_unasked()
     with stopped_as_by_ctrl_c(), start_fork(plan, asked=asked) as handle:
         if not options.as_json:

@@ -11,8 +11,8 @@ import click
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.shapes.records import question_shape
 from agent_tt_tui.cli.marks import writable
-from agent_tt_tui.cli.options import Options, common_options, complete_runs
-from agent_tt_tui.cli.running.questions import ask, can_ask, print_question
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.running.questions import ask, print_question
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ def command(options: Options, run: str, *, when: str, once: bool, lets_go: bool)
     agent-tt hold my-agent
     agent-tt hold my-agent --when 'tool == "charge" and args.amount > 100'
     agent-tt hold my-agent --let-go
-    --json: an object a line: {event, run, hold}, event being held, let go or over; and
-            {event: "call", …as in `answer`} of each call that waits
+    --json: an object a line: {event, run, hold}, event being held, let go or over, or, of
+            --let-go where nobody held it, not held; and {event: "call", …as in `answer`}
+            of each call that waits
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.holding.conditions import condition
 
@@ -67,7 +68,7 @@ def command(options: Options, run: str, *, when: str, once: bool, lets_go: bool)
 def _let_go(options: Options, store: Store, run: Run) -> None:
     ended = store.let_go(run.id)
     if options.as_json:
-        _write({"event": "let go", "run": run.id, "hold": None})
+        write_json({"event": "let go" if ended else "not held", "run": run.id, "hold": None}, one_line=True)
         return
     terminal = options.terminal()
     terminal.line(terminal.safe(f"{run.name} is let go" if ended else f"nobody holds {run.name}"))
@@ -78,7 +79,7 @@ class _Holder:
 
     def __init__(self, options: Options, store: Store, run: Run, hold: Hold) -> None:
         self._options, self._store, self._run, self._hold = options, store, run, hold
-        self._asks = can_ask(options)
+        self._asks = options.can_ask
         self._seen: set[int] = set()
 
     def stay(self, *, once: bool) -> None:
@@ -95,9 +96,10 @@ class _Holder:
         self._say(why, f"{self._run.name} {'is over' if why == 'over' else 'is let go'}")
 
     def _watch(self, *, once: bool) -> str:
-        while self._store.run(self._run.id).status == "running":
+        while self._is_running():
             if not any(hold.id == self._hold.id for hold in self._store.holds(self._run.id)):
-                return "let go"
+                # A run that has ended since the look above has no hold either.
+                return "let go" if self._is_running() else "over"
             waiting = [each for each in self._store.questions(self._run.id) if each.hold == self._hold.id]
             if once and self._seen and not waiting:
                 return "let go"
@@ -108,9 +110,12 @@ class _Holder:
             time.sleep(_LOOK_SECONDS)
         return "over"
 
+    def _is_running(self) -> bool:
+        return self._store.run(self._run.id).status == "running"
+
     def _tell(self, question: CallQuestion) -> None:
         if self._options.as_json:
-            _write({"event": "call", **question_shape(question, self._run.name)})
+            write_json({"event": "call", **question_shape(question, self._run.name)}, one_line=True)
             return
         terminal = self._options.terminal()
         if not self._asks:
@@ -124,13 +129,7 @@ class _Holder:
 
     def _say(self, event: str, words: str) -> None:
         if self._options.as_json:
-            _write({"event": event, "run": self._run.id, "hold": self._hold.id})
+            write_json({"event": event, "run": self._run.id, "hold": self._hold.id}, one_line=True)
             return
         terminal = self._options.terminal()
         terminal.line(terminal.safe(words))
-
-
-def _write(shape: dict[str, object]) -> None:
-    import json
-
-    click.echo(json.dumps(shape, ensure_ascii=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -23,20 +22,14 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.rerunning.handle import RunHandle
-    from agent_tt_tui.cli.options import Options
 
-__all__ = ["answer_waiting", "ask", "can_ask", "print_question", "refuse_unasked", "told"]
+__all__ = ["answer_waiting", "ask", "print_question", "refuse_unasked", "told"]
 
 _MOST_LINES: Final = 30
 """Lines of one argument that are shown; the editor has all."""
 
 _CHOICES: Final = "[y]es, [e]dit the arguments, [g]ive a value, [f]ail with an error, [n]o"
 _FEWER_CHOICES: Final = "[y]es, [e]dit the arguments, [n]o"
-
-
-def can_ask(options: Options) -> bool:
-    """Whether a person sits at the terminal, and output is for them."""
-    return not options.as_json and sys.stdin.isatty()
 
 
 def refuse_unasked() -> Asked:

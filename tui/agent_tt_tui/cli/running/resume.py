@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ import click
 from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.running.following import follow, let_go, stopped_as_by_ctrl_c, tell_end, tell_step
-from agent_tt_tui.cli.running.questions import can_ask, refuse_unasked
+from agent_tt_tui.cli.running.questions import refuse_unasked
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.format import counted
@@ -77,7 +76,7 @@ def command(
         said = _decisions(plan, happened, not_happened)
         if all(_place(call) in said for call in plan.unknown):
             plan = plan.decide(lambda call: said[_place(call)])
-        elif not options.as_json and sys.stdin.isatty():
+        elif options.can_ask:
             terminal = options.terminal()
             plan = plan.decide(lambda call: said[_place(call)] if _place(call) in said else _ask(terminal, plan, call))
         plan = replace(plan, redo_unrecorded=redo_unrecorded)
@@ -86,7 +85,7 @@ def command(
             with stopped_as_by_ctrl_c(), start_resume(plan) as handle:
                 let_go(options, handle)
             return
-        asks = can_ask(options)
+        asks = options.can_ask
         with stopped_as_by_ctrl_c(), start_resume(plan, asked=None if asks else refuse_unasked()) as handle:
             if not options.as_json:
                 _follow(options, plan, handle, resumed_us, asks=asks)

@@ -116,7 +116,7 @@ def _ask(options: Options, error: Untrusted, question: str) -> None:
     Raises:
         Untrusted: that error: it is not, or nobody can be asked.
     """
-    if options.as_json or not sys.stdin.isatty():
+    if not options.can_ask:
         raise error
     options.terminal().line(options.terminal().safe(f"{error.message}."))
     if not click.confirm(question, default=False):

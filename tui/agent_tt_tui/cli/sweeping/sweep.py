@@ -28,6 +28,7 @@ _JOBS = 2
 
 _AXES: Final[tuple[tuple[AxisKind, str, str], ...]] = (
     ("set", "PATH=V,V", "Values of the state, in JSON: temperature=0,0.5,1."),
+    ("retype", "PATH=V,V", "The same, as plain JSON whatever type of value is there."),
     ("insert", "PATH=V,V", "Values inserted into a list of the state."),
     ("delete", "PATH", "Remove a key or an item of the state, in every run."),
     ("move", "PATH=PATH", "Move a value of the state, in every run."),

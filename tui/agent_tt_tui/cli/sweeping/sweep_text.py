@@ -10,7 +10,7 @@ from agent_tt_tui.cli.terminal import Cell, Column, facts
 from agent_tt_tui.cli.wording import print_answers
 from agent_tt_tui.format import counted
 from agent_tt_tui.status import sample_glyph
-from agent_tt_tui.viewmodel.runs.sweeps import answers_of, interval, left, percent, spent
+from agent_tt_tui.viewmodel.runs.sweeps import answers_of, interval, left, spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -277,7 +277,7 @@ def print_list(terminal: Terminal, matrices: Sequence[Matrix], damaged: Sequence
                 Cell(terminal.safe(matrix.sweep.name), "strong"),
                 Cell(matrix.status, _STATUS_ROLES[matrix.status]),
                 Cell(f"{matrix.total.done}/{matrix.total.samples}"),
-                Cell(f"{rate.count}/{rate.runs}" + (f" {percent(rate.share)}" if rate.share is not None else "")),
+                Cell(f"{rate.count}/{rate.runs}" + (f" {fmt.percent(rate.share)}" if rate.share is not None else "")),
                 Cell(terminal.safe(", ".join(axis.name for axis in matrix.definition.varied)) or "nothing", "muted"),
             ]
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.containers import Vertical
 from textual.worker import get_current_worker
@@ -22,10 +24,20 @@ from agent_tt_tui.screens.golden.opening import Goldens
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.copied import copy_command
 from agent_tt_tui.screens.running.run_control import RunControl
-from agent_tt_tui.viewmodel.runs.comparison import CompareView, read_comparison
+from agent_tt_tui.viewmodel.runs.alike import alike_places
+from agent_tt_tui.viewmodel.runs.compare_calls import (
+    PairCalls,
+    pair_blocks,
+    places_at_the_right,
+    read_pair,
+    without_seen,
+)
+from agent_tt_tui.viewmodel.runs.compare_why import why_blocks
+from agent_tt_tui.viewmodel.runs.comparison import CompareView, Shown, read_comparison
 from agent_tt_tui.widgets.runs.compare_frame import CompareHeader, PairStrip, SideTitles
 from agent_tt_tui.widgets.runs.compare_state import CompareState
 from agent_tt_tui.widgets.runs.compare_steps import CompareSteps
+from agent_tt_tui.widgets.runs.compare_text import CompareText
 from agent_tt_tui.widgets.runs.outcome import LivePane, OutcomePane
 
 if TYPE_CHECKING:
@@ -42,11 +54,48 @@ if TYPE_CHECKING:
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screens.running.approvals import Waiting
+    from agent_tt_tui.viewmodel.runs.alike import Alike
 
 _POLL_SECONDS: Final = 0.2
 _TALL_FROM: Final = 30
 _LOW_BELOW: Final = 18
+_FRAME_ROWS: Final = 3
+"""Header, strip and footer."""
+_LEAST_STEPS, _MOST_STEPS = 3, 11
+_LEAST_STATE: Final = 5
+_COLUMNS_FROM: Final = 180
+"""From so many columns on steps, state and calls stand beside each other."""
+
+_MOST_ALIKE: Final = 500
+"""Values that both states have in common of which it is known how they read."""
+
 _OUTPUT_BYTES: Final = 2_000
+_SAID: Final[dict[Shown, str]] = {
+    "folded": "what is the same is folded",
+    "differences": "only what differs",
+    "all": "every pair",
+}
+"""What is said of how pairs are shown that are the same, in the order in which the key goes through."""
+
+
+class _Found(NamedTuple):
+    """What was read of a pair.
+
+    Attributes:
+        at: The checkpoints of A and B.
+        pair: The calls of both steps.
+        calls: What differs between those, for a screen without a column of its own for them.
+        changes: What differs in the states.
+        alike: What is the same in both.
+        trouble: What could not be read; empty where all could.
+    """
+
+    at: tuple[int, int]
+    pair: PairCalls = PairCalls()
+    calls: Sequence[Change] = ()
+    changes: Sequence[Change] = ()
+    alike: Sequence[Alike] = ()
+    trouble: str = ""
 
 
 class CompareScreen(CommandScreen[None]):
@@ -80,20 +129,27 @@ class CompareScreen(CommandScreen[None]):
         self._view: CompareView | None = None
         self._versions: tuple[int, int] | None = None
         self._reading = False
-        self._only_differences = False
+        self._shown: Shown = "folded"
         self._following = self._tells_end = run_b.status == "running"
         self._settled = False
         """Whether the processes that were started here had ended, and written down how, before the last reading."""
-        self._zoomed = self._low = False
+        self._zoomed = self._low = self._in_columns = False
+        self._shared: tuple[int | str, int] = (0, 0)
+        self._found: _Found | None = None
+        """What was read of the pair under the cursor; None before that, and where there is nothing to compare yet."""
         self._looking: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out header, steps, state, outcome, strip and footer."""
         yield CompareHeader()
-        with Vertical(id="compare-steps"):
-            yield SideTitles()
-            yield CompareSteps()
-        yield Pane(PaneTitle("State"), CompareState(), id="compare-state", classes="ground")
+        with Vertical(id="compare-body"):
+            with Vertical(id="compare-left"):
+                with Vertical(id="compare-steps"):
+                    yield SideTitles()
+                    yield CompareSteps()
+                yield CompareText(id="compare-why")
+            yield Pane(PaneTitle("State"), CompareState(), id="compare-state", classes="ground")
+            yield Pane(PaneTitle("Calls"), CompareText(id="compare-said"), id="compare-calls")
         yield OutcomePane(id="compare-outcome")
         yield LivePane(id="compare-live")
         yield PairStrip()
@@ -111,16 +167,24 @@ class CompareScreen(CommandScreen[None]):
         self._looking = self.set_interval(_POLL_SECONDS, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the outcome a title where there is room, and one pane all rows where there is little."""
-        self.set_class(event.size.height >= _TALL_FROM, "tall")
+        """Share the rows, and the columns where there are many; where there are few rows, one pane has all."""
         self._low = event.size.height < _LOW_BELOW
+        in_columns = event.size.width >= _COLUMNS_FROM and not self._low
+        if in_columns != self._in_columns:
+            self._in_columns = in_columns
+            self.set_class(in_columns, "in-columns")
+            self.query_one(CompareHeader).packed = self.query_one(SideTitles).in_column = in_columns
+            self.query_one(OutcomePane).counts_tools = not in_columns
+            self.query_one(CompareSteps).show_in_column(in_column=in_columns)
+            self._show_found()
         self._share_rows()
 
     # Reading.
 
     def _say_comparing(self) -> None:
         steps = sum(run.steps for run in self.shown_runs())
-        self.query_one("#compare-state", Pane).title_row.busy = f"comparing {steps:,} steps, esc gives up"
+        busy = f"comparing {steps:,} steps, {self.key('app.escape')} gives up"
+        self.query_one("#compare-state", Pane).title_row.busy = busy
 
     @property
     def _over(self) -> bool:
@@ -173,8 +237,10 @@ class CompareScreen(CommandScreen[None]):
         self.query_one(PairStrip).pairs = view.comparison.rows
         self.query_one(SideTitles).lanes = view.comparison.lanes
         steps = self.query_one(CompareSteps)
-        lines = view.lines(only_differences=self._only_differences)
+        lines = view.lines(self._shown)
         steps.show(view, lines)
+        self.query_one("#compare-why", CompareText).show(partial(why_blocks, view))
+        self._share_rows()
         if first:
             steps.go_to(view.opening_line(lines))
         elif self._following and runs[1].status == "running":
@@ -223,46 +289,84 @@ class CompareScreen(CommandScreen[None]):
             return
         row = line.row
         self.query_one(PairStrip).current = view.comparison.rows.index(row)
+        if row.kind == "pending":
+            self._show_pending(row)
+            return
         self.run_worker(
             lambda: self._read_states(view, row), group="states", exclusive=True, thread=True, exit_on_error=False
         )
 
+    def _show_pending(self, row: Row) -> None:
+        """Say that a run has not come to a pair: there is nothing to compare yet, and so nothing that differs."""
+        self.workers.cancel_group(self, "states")
+        sides = {"A": row.a, "B": row.b}
+        missing = next((side for side, step in sides.items() if step is None), "")
+        here = f"{missing} has not come to this step yet" if missing else "this step is not over yet"
+        title = self.query_one("#compare-state", Pane).title_row
+        title.busy, title.detail = "", here
+        self._found = None
+        self.query_one(CompareState).show((), (), here)
+        self.query_one("#compare-said", CompareText).show(lambda _columns, _glyphs: ())
+
     def _read_states(self, view: CompareView, row: Row) -> None:
         worker = get_current_worker()
-        at = view.states_at(row)
-        trouble = ""
-        calls: list[Change] = []
-        changes: list[Change] = []
+        found = _Found(view.states_at(row))
         try:
+            sides = zip(self._sides, (row.a, row.b), strict=True)
+            both = [[] if step is None else source.calls(run.id, step) for (source, run), step in sides]
+            found = found._replace(pair=read_pair(*both))
             if row.a is not None and row.b is not None:
-                both = zip(self._sides, (row.a, row.b), strict=True)
-                calls = call_changes(*(source.calls(run.id, step) for (source, run), step in both))
-            states = [source.state(run.id, step) for (source, run), step in zip(self._sides, at, strict=True)]
-            changes = compare_states(*map(without_bookkeeping, states))
+                found = found._replace(calls=call_changes(*both))
+            states = [
+                without_bookkeeping(source.state(run.id, step))
+                for (source, run), step in zip(self._sides, found.at, strict=True)
+            ]
+            changes = compare_states(*states)
+            places = alike_places(states[0], states[1], [change.path for change in changes])
+            alike = islice(places, _MOST_ALIKE)
+            found = found._replace(changes=changes, alike=list(alike))
         except AgentTTError as error:
-            trouble = error.message
+            found = found._replace(trouble=error.message)
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._show_states, at, calls, changes, trouble)
+            self.app.call_from_thread(self._show_states, found)
 
-    def _show_states(
-        self, at: tuple[int, int], calls: Sequence[Change], changes: Sequence[Change], trouble: str
-    ) -> None:
+    def _show_states(self, found: _Found) -> None:
+        self._found = found
+        self._show_found()
+
+    def _show_found(self) -> None:
+        """Show what was read of the pair: in columns the calls have one, else they stand above the state."""
         from agent_tt_tui.look import look_of
 
+        found = self._found
+        if found is None:
+            return
         glyphs = look_of(self).glyphs
         title = self.query_one("#compare-state", Pane).title_row
-        differ = bool(calls) or any(change.makes_a_difference for change in changes)
+        calls = () if self._in_columns else found.calls
+        trouble = found.trouble
+        differ = bool(calls) or any(change.makes_a_difference for change in found.changes)
         sign = glyphs.differs if differ else glyphs.unknown if trouble else glyphs.same
-        count = counted(len(changes), "path")
+        count = counted(len(found.changes), "path")
         if calls:
-            count = f"{len(calls)} in the calls, {len(changes)} in the state"
+            count = f"{len(calls)} in the calls, {len(found.changes)} in the state"
         if trouble:
             count = f"{count}   {glyphs.failed} {trouble}"
         title.busy = ""
-        title.detail = f"A {at[0]} {sign} B {at[1]}   {count}"
+        title.detail = f"A {found.at[0]} {sign} B {found.at[1]}   {count}"
         edited = [edit.path for edit in self._sides[1][1].edits if edit.target == "state"]
         note = f"{glyphs.failed} {trouble}" if trouble else "the states are equal here"
-        self.query_one(CompareState).show([*calls, *changes], edited, note)
+        state = self.query_one(CompareState)
+        if not self._in_columns:
+            state.show([*calls, *found.changes], edited, note)
+            return
+        alike = without_seen(found.alike, found.pair)
+        state.show(found.changes, edited, note, alike, places_at_the_right(found.pair, found.changes, glyphs.to))
+        self.query_one("#compare-calls", Pane).title_row.title = (
+            "What the model saw and said" if found.pair.models else "Calls"
+        )
+        said = self.query_one("#compare-said", CompareText)
+        said.show(lambda columns, glyphs: pair_blocks(found.pair, found.changes, columns, glyphs))
 
     # What keys do.
 
@@ -329,11 +433,22 @@ class CompareScreen(CommandScreen[None]):
         self.query_one(SideTitles).lanes = ()
 
     def action_only_differences(self) -> None:
-        """Show only what differs, or everything again."""
-        self._only_differences = not self._only_differences
+        """Show only what differs, then every pair, then fold what is the same again."""
+        order = list(_SAID)
+        self._shown = order[(order.index(self._shown) + 1) % len(order)]
         if self._view is not None:
-            self.query_one(CompareSteps).show(self._view, self._view.lines(only_differences=self._only_differences))
-        self.say("only what differs" if self._only_differences else "all pairs")
+            self.query_one(CompareSteps).show(self._view, self._view.lines(self._shown))
+            self._share_rows()
+        self.say(_SAID[self._shown])
+
+    def action_inline(self) -> None:
+        """Show A above B, in the steps and in the state, or beside it again."""
+        titles, steps = self.query_one(SideTitles), self.query_one(CompareSteps)
+        titles.inline = not titles.inline
+        steps.show_inline(inline=titles.inline)
+        self.query_one(CompareState).show_inline(inline=titles.inline)
+        self._share_rows()
+        self.say("A above B" if titles.inline else "A beside B, where there is room")
 
     def on_line_view_chosen(self, message: LineView.Chosen) -> None:
         """Open a run at the chosen step: B's where it has one."""
@@ -374,8 +489,35 @@ class CompareScreen(CommandScreen[None]):
             self.action_back()
 
     def _share_rows(self) -> None:
-        state = self.query_one(CompareState)
-        alone = ("state" if self.focused is state else "steps") if self._zoomed or self._low else ""
-        self.query_one(SideTitles).active = self.focused is not state
-        self.set_class(alone == "state", "only-state")
-        self.set_class(alone == "steps", "only-steps")
+        panes = ("state", "calls", "left")
+        focused = next((pane for pane in panes if self.query_one(f"#compare-{pane}").has_focus_within), "left")
+        alone = focused if self._zoomed or self._low else ""
+        self.query_one(SideTitles).active = self.focused is self.query_one(CompareSteps)
+        for pane in panes:
+            self.set_class(alone == pane, f"only-{pane}")
+        self._share_with_outcome(alone)
+
+    def _share_with_outcome(self, alone: str) -> None:
+        """Give the steps the rows they have, and the outcome what it needs of at most half of the rest.
+
+        That goes by both runs, not by the pair: nothing moves from one pair to the next.
+        """
+        outcome, size = self.query_one(OutcomePane), self.size
+        outcome.has_title = size.height >= _TALL_FROM
+        if not size.height:
+            return
+        most = size.height * 3 // 5 if outcome.has_title else _MOST_STEPS
+        # Before there is something to show, about as many as there will be.
+        wanted = max(self.query_one(CompareSteps).line_count, _LEAST_STEPS) if self._view is not None else _MOST_STEPS
+        steps = min(wanted + 1, most)
+        left = size.height - _FRAME_ROWS - outcome.least - (0 if self._in_columns else steps)
+        spare = 0 if self._low else max(0, min(left // 2, left - _LEAST_STATE))
+        rows = min(outcome.needed(size.width), outcome.least + spare)
+        if not self._in_columns and alone in ("left", "state"):
+            shared: tuple[int | str, int] = ("1fr" if alone == "left" else 0, rows)
+        else:
+            shared = (steps, rows)
+        if shared != self._shared:
+            self._shared = shared
+            self.query_one("#compare-steps").styles.height = shared[0]
+            outcome.styles.height = self.query_one(LivePane).styles.height = rows

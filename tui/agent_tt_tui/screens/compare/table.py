@@ -13,7 +13,7 @@ from agent_tt.comparing.runs.table import SORT_KEYS, TableReader
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
-from agent_tt_tui.keymaps import TABLE
+from agent_tt_tui.keymaps import DEBUGGER, TABLE
 from agent_tt_tui.look import look_of
 from agent_tt_tui.lookout import ENDED_SECONDS, Lookout
 from agent_tt_tui.requests import OpenRun
@@ -181,7 +181,8 @@ class TableScreen(CommandScreen[None]):
 
     def _show_rows(self) -> None:
         self.query_one(TableHead).sort = self._sort
-        empty = "nothing was forked from it yet: f in the debugger forks it" if self._of_forks else "no other run"
+        fork = look_of(self).key(DEBUGGER.command("fork.open"))
+        empty = f"nothing was forked from it yet: {fork} in the debugger forks it" if self._of_forks else "no other run"
         self.query_one(RunTable).show(self._table, self._table.ordered(self._sort), empty)
         self._choose()
 

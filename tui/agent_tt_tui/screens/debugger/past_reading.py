@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+import time
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, InvalidExpression
-from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.oddities import Oddity
     from agent_tt.querying.provenance.blaming import Blame
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+    from agent_tt_tui.viewmodel.past.filtering import Asked
 
 _WRITES: Final = 20
 """Writes of a value that are listed; each costs the reading of two values."""
@@ -27,11 +28,11 @@ _WRITES: Final = 20
 _MOST_ODD: Final = 20_000
 """Steps from which on a run is not searched for oddities unasked: that would take seconds."""
 
-_NAMES: Final = 200
-"""Steps whose names are read at once."""
+_NEWS_SECONDS: Final = 0.1
+"""Least time between two messages that a search sends about further hits."""
 
-_FIRST_BATCH: Final = 32
-_LARGEST_BATCH: Final = 8_192
+Among: TypeAlias = "Callable[[Callable[[], bool]], tuple[frozenset[int], bool]]"
+"""Finds steps unless it is cancelled: which, and whether these are all."""
 
 
 @dataclass
@@ -55,11 +56,21 @@ class OddFound(Message):
 
 @dataclass
 class StepsFound(Message):
-    """A question was found to hold at further steps, or the search came to its end."""
+    """Further steps were found, or the search came to its end.
+
+    Attributes:
+        text: What was typed.
+        first: How many were found before.
+        steps: The further steps, in order.
+        ended: Whether that is all.
+        is_complete: Whether the words that were looked for beside the question are known wherever they stand.
+    """
 
     text: str
-    hits: Sequence[StepHit]
+    first: int
+    steps: Sequence[int]
     ended: bool
+    is_complete: bool = True
 
 
 class PastReading:
@@ -82,14 +93,15 @@ class PastReading:
         """Ask what is odd about the run."""
         self._start(self._find_odd, "odd")
 
-    def find_where(self, text: str, question: str) -> None:
+    def find_where(self, text: str, asked: Asked, among: Among | None) -> None:
         """Ask at which steps a question holds; a question before ends.
 
         Args:
-            text: What was typed, which the answers carry; it ends with the question.
-            question: The question.
+            text: What was typed, which the answers carry.
+            asked: What of it is the question.
+            among: Finds the steps that also hold the words that were typed; None where there are none.
         """
-        self._start(lambda: self._find_where(text, question), "find where")
+        self._start(lambda: self._find_where(text, asked, among), "find where")
 
     def stop_finding(self) -> None:
         """End a search for steps."""
@@ -136,36 +148,37 @@ class PastReading:
         if not worker.is_cancelled:
             self._screen.post_message(OddFound(found, asked))
 
-    def _find_where(self, text: str, question: str) -> None:
+    def _find_where(self, text: str, asked: Asked, among: Among | None) -> None:
         from agent_tt.querying.expressions import EXAMPLES
         from agent_tt_tui.screens.searching import NotUnderstood
 
         worker = get_current_worker()
         answer: Message
         try:
-            answer = self._search(text, question, lambda: worker.is_cancelled)
+            answer = self._search(text, asked.question, among, lambda: worker.is_cancelled)
         except InvalidExpression as error:
             why = error.why if error.hint == EXAMPLES else f"{error.why}. {error.hint}"
-            answer = NotUnderstood(text, why, len(text) - len(question) + error.position)
+            position = None if asked.begins is None else asked.begins + error.position
+            answer = NotUnderstood(text, why, position)
         except AgentTTError as error:
             answer = NotUnderstood(text, error.message, None)
         if not worker.is_cancelled:
             self._screen.post_message(answer)
 
-    def _search(self, text: str, question: str, cancelled: Callable[[], bool]) -> Message:
+    def _search(self, text: str, question: str, among: Among | None, cancelled: Callable[[], bool]) -> StepsFound:
         from agent_tt.querying.watches.step_search import Watch
 
-        source, run_id = self._model.source, self._model.run.id
-        found: list[StepHit] = []
-        names: dict[int, str] = {0: "input"}
-        batch, known = _FIRST_BATCH, 0
-        for number in Watch(source, run_id, question, cancelled=cancelled).steps():
-            if number > known:
-                known = number + _NAMES - 1
-                names = {step.number: step.name for step in source.steps(run_id, number, known + 1)}
-            found.append(StepHit(number, names.get(number, "")))
-            if len(found) >= batch and not cancelled():
-                self._screen.post_message(StepsFound(text, tuple(found), ended=False))
-                found.clear()
-                batch = min(batch * 2, _LARGEST_BATCH)
-        return StepsFound(text, tuple(found), ended=True)
+        watch = Watch(self._model.source, self._model.run.id, question, cancelled=cancelled)
+        wanted, is_complete = (None, True) if among is None else among(cancelled)
+        first, last = (0, None) if not wanted else (min(wanted), max(wanted))
+        found: list[int] = []
+        told, due = 0, 0.0
+        for number in watch.steps(first, last) if wanted is None or wanted else ():
+            if wanted is None or number in wanted:
+                found.append(number)
+                if time.monotonic() >= due and not cancelled():
+                    self._screen.post_message(
+                        StepsFound(text, told, found[told:], ended=False, is_complete=is_complete)
+                    )
+                    told, due = len(found), time.monotonic() + _NEWS_SECONDS
+        return StepsFound(text, told, found[told:], ended=True, is_complete=is_complete)

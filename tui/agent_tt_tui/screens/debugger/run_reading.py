@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.screens.debugger.step_reader import StepRead, StepReader, StepWish
-from agent_tt_tui.typed import GOING
+from agent_tt_tui.typed import GOING, OPENING
 from agent_tt_tui.viewmodel.debugger.folding import alike_runs
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE
@@ -33,7 +33,6 @@ __all__ = ["RunReading", "StepRead", "StepWish"]
 
 _log = logging.getLogger(__name__)
 
-_AHEAD = 64
 _PAGES_BETWEEN_NEWS = 8
 _LOOKED_AT = 1000
 """Steps that are read at once while one of them is looked for."""
@@ -113,12 +112,12 @@ class RunReading:
         self._model = model
         self._reader = StepReader(model)
         self._steps: Newest[StepWish] = Newest()
-        self._pages: Newest[tuple[int, int]] = Newest()
+        self._pages: Newest[int] = Newest()
         self._versions: Newest[str] = Newest()
 
     def open(self, step: int | None) -> None:
         """Open the run at a step; by default at the first error, else at the last step."""
-        self._start(lambda: self._open(step), "open")
+        self._start(lambda: self._open(step), OPENING)
 
     def step_now(self, wish: StepWish) -> StepRead | None:
         """A step that is in memory, or is read in a moment; None where it has to be read in a thread."""
@@ -132,9 +131,9 @@ class RunReading:
         if self._steps.put(wish):
             self._start(self._read_steps, "steps")
 
-    def read_ahead(self, wish: StepWish, direction: int) -> None:
-        """Read the steps beside one that is shown, those first towards which somebody goes."""
-        wishes = self._reader.missing_ahead(wish, direction)
+    def read_ahead(self, wish: StepWish, towards: Sequence[int], back: Sequence[int]) -> None:
+        """Read steps beside one that is shown: those towards which somebody goes, then those from where they came."""
+        wishes = self._reader.missing_ahead(wish, towards, back)
         if wishes:
             self._start(lambda: self._read_ahead(wishes), "ahead", exclusive=True)
 
@@ -142,9 +141,9 @@ class RunReading:
         """Show no step from memory that was read before now."""
         self._reader.forget()
 
-    def read_pages(self, first: int, last: int) -> None:
-        """Get the steps first..last at hand."""
-        if self._pages.put((first, last)):
+    def read_around(self, number: int) -> None:
+        """Get a step and those around it at hand."""
+        if self._pages.put(number):
             self._start(self._read_pages, "pages")
 
     def scan(self) -> None:
@@ -205,7 +204,7 @@ class RunReading:
         model.open()
         number = step if step is not None else model.first_error()
         number = max(0, min(model.last, model.last if number is None else number))
-        model.fetch(number - _AHEAD, number + _AHEAD)
+        model.fetch_around(number)
         if model.last <= PAGE:  # so few that the first frame can have what is known about all of them
             model.scan()
         self._post(Opened(number))
@@ -223,7 +222,7 @@ class RunReading:
 
     def _read_pages(self) -> None:
         while (wanted := self._pages.take()) is not None:
-            self._guarded(lambda: self._model.fetch(*wanted))
+            self._guarded(lambda: self._model.fetch_around(wanted))
             self._post(PagesRead())
 
     def _scan(self) -> None:

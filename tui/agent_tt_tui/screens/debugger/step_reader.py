@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.viewmodel.past.bases import BaseKind, choose, lanes_between
 from agent_tt_tui.viewmodel.values.difflines import DiffRows
 
@@ -26,14 +26,11 @@ if TYPE_CHECKING:
 _KEPT: Final = 12
 """Steps kept as they are shown. Far ones share nothing, so each may hold a state of its own."""
 
-_AHEAD: Final = 6
+AHEAD: Final = 6
 """Steps read ahead in the direction in which somebody goes."""
 
 _LEAST_AHEAD: Final = 2
 """So many of these are to be there; with fewer, further ones are read."""
-
-_AROUND: Final = 64
-"""Steps on both sides that the timeline shows with it, at most."""
 
 _QUICK_S: Final = 0.025
 """Up to so much of the processor, a step is read while the key waits: painting half of it first would take as long."""
@@ -103,7 +100,7 @@ class StepReader:
         if took is None or took > _QUICK_S or self._model.is_reading or not self._is_local:
             return None
         view, base, changes = self._load(wish)
-        self._model.fetch(wish.number - _AROUND, wish.number + _AROUND)
+        self._model.fetch_around(wish.number)
         rows = DiffRows(view.changes)
         return None if rows.is_slow else self._shown(wish, view, base, changes, rows)
 
@@ -111,22 +108,21 @@ class StepReader:
         """Read a step, however long it takes."""
         return self._shown(wish, *self._load(wish))
 
-    def missing_ahead(self, wish: StepWish, direction: int) -> Sequence[StepWish]:
-        """The steps beside one, towards which somebody goes, that are to be read before they are asked for."""
+    def missing_ahead(self, wish: StepWish, towards: Sequence[int], back: Sequence[int]) -> Sequence[StepWish]:
+        """The steps beside one that are to be read before they are asked for.
+
+        Args:
+            wish: The one that is shown.
+            towards: The steps in the direction in which somebody goes, the nearest first; see `AHEAD`.
+            back: The one in the other direction, if there is one.
+        """
         if not wish.can_be_kept:
             return ()
-        last = self._model.last
-
-        def towards(count: int) -> list[StepWish]:
-            numbers = [wish.number + direction * steps for steps in range(1, count + 1)]
-            return [wish._replace(number=number) for number in numbers if 0 <= number <= last]
-
-        back = wish._replace(number=wish.number - direction)
-        wanted = [back] if 0 <= back.number <= last else []
+        further, wanted = ([wish._replace(number=number) for number in numbers] for numbers in (towards, back))
         with self._lock:
-            if all(near in self._kept for near in (*towards(_LEAST_AHEAD), *wanted)):
+            if all(near in self._kept for near in (*further[:_LEAST_AHEAD], *wanted)):
                 return ()
-            return [each for each in (*towards(_AHEAD), *wanted) if each not in self._kept]
+            return [each for each in (*further, *wanted) if each not in self._kept]
 
     @cached_property
     def _is_local(self) -> bool:
@@ -144,6 +140,10 @@ class StepReader:
         model, changes, is_near = self._model, self._changes, self._model.is_near(wish.number)
         begun = time.thread_time()
         base = choose(model, wish.number, wish.base, wish.other)
+        if base.kind == "range":
+            from agent_tt_tui.viewmodel.past.ranges import as_base
+
+            base = as_base(model, base, wish.number)
         view = model.load(wish.number, base.step, base.other, pending=base.kind == "pending")
         if base.kind == "pending" and not view.changes and view.error is None:
             base = choose(model, wish.number, None, wish.other)
@@ -157,7 +157,8 @@ class StepReader:
         rows = DiffRows(view.changes) if rows is None else rows
         rows.lay_out(wish.columns)
         own = None if base.other is not None else view.base
-        found = StepRead(view, base, rows, wish.columns, lanes_between(self._model.overview, own, view.number))
+        between = "" if base.kind == "range" else lanes_between(self._model.overview, own, view.number)
+        found = StepRead(view, base, rows, wish.columns, between)
         with self._lock:
             if changes == self._changes and wish.can_be_kept and view.error is None:
                 self._kept[wish] = found

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.lookout import ENDED_SECONDS, Lookout
 from agent_tt_tui.screens.debugger import run_reading as reading
+from agent_tt_tui.screens.debugger.step_reader import AHEAD
 from agent_tt_tui.widgets.debugger.scrubber import Scrubber
 from agent_tt_tui.widgets.debugger.timeline import Timeline
 
@@ -169,12 +170,12 @@ class Time(Feature):
         self.screen.call_after_refresh(self._read_ahead)
 
     def _read_ahead(self) -> None:
-        """Read the steps beside the one that is shown, once that is painted."""
+        """Read the steps to which the next keys go, once the one that is shown is painted."""
         direction = -1 if self.number < self._came_from else 1
         self._came_from = self.number
-        self.reading.read_ahead(
-            reading.StepWish(self.number, self.base, self.panes.diff.columns, self.other), direction
-        )
+        wish = reading.StepWish(self.number, self.base, self.panes.diff.columns, self.other)
+        beside = self.panes.timeline.steps_beside
+        self.reading.read_ahead(wish, beside(direction, AHEAD), beside(-direction, 1))
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
@@ -202,7 +203,7 @@ class Time(Feature):
 
     @hears(Timeline.PagesWanted)
     def _on_pages_wanted(self, message: Timeline.PagesWanted) -> None:
-        self.reading.read_pages(message.first, message.last)
+        self.reading.read_around(message.number)
 
     # Showing.
 
@@ -272,7 +273,8 @@ class Time(Feature):
         self._landing = None
 
     def _say_reading(self) -> None:
-        self.panes.diff.title_row.busy = f"reading {self.number}"
+        if self._patience is not None:  # else the step came when this was on its way already
+            self.panes.diff.title_row.busy = f"reading {self.number}"
 
     def _stop_waiting(self) -> None:
         if self._patience is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 

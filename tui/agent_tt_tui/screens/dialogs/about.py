@@ -254,7 +254,7 @@ TAGS_DETAIL = "words with spaces between them; an empty line takes all away"
 
 
 def _needs_text(text: str) -> str | None:
-    return None if text else "type something, or esc"
+    return None if text else "type something"
 
 
 def _is_fact(text: str) -> str | None:

@@ -35,7 +35,7 @@ _SHORT = 40
 _SHOWN = 40
 """Characters of a value in the list of parts."""
 
-_TOO_LONG = "too long for this box: ^e opens it in $EDITOR"
+_TOO_LONG = "too long for this box: edit it in $EDITOR"
 
 
 class EditDialog(Dialog[Edit]):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.effects import Effects
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.outside.ledger import effects_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from textual.containers import Vertical
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.dialog import Dialog
 from agent_tt_tui.keymaps import EDIT_ROW
@@ -80,6 +80,8 @@ class RowEdit(Dialog[Kept]):
     def on_mount(self) -> None:
         """Show the value; a number is replaced by what is typed, a text is gone on with."""
         self._place()
+        # The screen below may be laid out anew after this one, as its panes share another size.
+        self.app.screen_stack[-2].screen_layout_refresh_signal.subscribe(self, lambda _: self.call_later(self._place))
         if self._field.is_text:
             self._area.move_cursor(self._area.document.end)
         else:

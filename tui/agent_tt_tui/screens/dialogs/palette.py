@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.dialog import Dialog
 from agent_tt_tui.keymaps import PALETTE_LIST
 from agent_tt_tui.lines import LineView

@@ -238,7 +238,7 @@ class FirstScreen(CommandScreen[None]):
         if not is_session and (command_id == "first.select" or (command_id == "first.copy" and not self._selected)):
             return "this row is no session"
         if command_id == "first.compare" and len(self._selected) != 2:
-            return "select two sessions with space"
+            return f"select two sessions with {self.key('first.select')}"
         if command_id == "list.choose" and (
             line is None or line.kind in ("blank", "columns", "unread") or not _leads(line)
         ):

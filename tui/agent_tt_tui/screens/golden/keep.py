@@ -76,7 +76,7 @@ class KeepDialog(Dialog[Path]):
         yield DialogTitle("Keep as test", detail=self._run.name)
         yield Container(Vertical(KeepRows(), RuleTrials(), id="keep-rules"), KeepFile(), id="keep-body")
         yield KeepCommand()
-        yield ActionRow("enter keep as test", "two files are written; nothing runs")
+        yield ActionRow(f"{self.key('list.choose')} keep as test", "two files are written; nothing runs")
 
     def on_mount(self) -> None:
         """Propose rules."""
@@ -315,4 +315,4 @@ class KeepDialog(Dialog[Path]):
         self._try()
 
 
-_TAKEN: Final = "e on its name gives it another, r replaces it"
+_TAKEN: Final = "Give it another name, or replace that test."

@@ -21,6 +21,7 @@ from agent_tt.sources import open_source
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.keymaps import TESTS
+from agent_tt_tui.keymaps.golden import GOLDEN
 from agent_tt_tui.look import look_of
 from agent_tt_tui.requests import WatchTests
 from agent_tt_tui.screen import CommandScreen
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.golden.watched import Watched
 
 _TICK_SECONDS: Final = 0.25
-_EMPTY: Final = "no test is kept here yet: t on a run keeps it as one"
 
 
 class GoldensScreen(CommandScreen[None]):
@@ -113,7 +113,7 @@ class GoldensScreen(CommandScreen[None]):
     def _show(self, tests: list[KeptTest], trouble: str = "") -> None:
         self._tests = tests
         title = self.query_one(PaneTitle)
-        title.busy, title.detail = "", trouble or ("" if tests else _EMPTY)
+        title.busy, title.detail = "", trouble or ("" if tests else self._empty)
         self._draw()
 
     def _checked(self, test: KeptTest | None, problem: str, busy: str) -> None:
@@ -154,9 +154,10 @@ class GoldensScreen(CommandScreen[None]):
         test = self._test
         title = self.query_one(PaneTitle)
         if test is not None:
-            title.detail = test.name
-            age = "" if test.last is None else fmt.age(max(0.0, time.time() - test.last.at_us / 1e6))
-            title.hint = {"": "not run yet", "now": "run just now"}.get(age, f"run {age} ago")
+            title.detail, title.hint = test.name, ""
+            if test.last is not None and not self.query_one(GoldenList).shows_age:
+                age = fmt.age(max(0.0, time.time() - test.last.at_us / 1e6))
+                title.hint = "run just now" if age == "now" else f"run {age} ago"
         self.query_one(GoldenDetail).show(test, None if test is None else self._fresh.get(test.path))
         self.refresh_footer()
 
@@ -171,6 +172,14 @@ class GoldensScreen(CommandScreen[None]):
 
     # Running.
 
+    @property
+    def _empty(self) -> str:
+        return f"no test is kept here yet: {look_of(self).key(GOLDEN[0])} on a run keeps it as one"
+
+    @property
+    def _busy(self) -> str:
+        return f"tests are being run: {self.key('app.escape')} stops them"
+
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         test = self._test
@@ -179,11 +188,11 @@ class GoldensScreen(CommandScreen[None]):
         if command_id in _OF_TESTS and self._tests is None:
             return "the tests are being read"
         if command_id in _OF_TESTS and test is None:
-            return _EMPTY
+            return self._empty
         if command_id in ("tests.run", "tests.run_all") and self._is_running:
-            return "tests are being run: esc stops them"
+            return self._busy
         if command_id in ("list.choose", "tests.copy") and test is not None and not test.compare_command:
-            return "no run came of it yet: r runs it"
+            return f"no run came of it yet: {self.key('tests.run')} runs it"
         if command_id == "tests.update" and test is not None:
             return self._why_no_update(test)
         return super().blocked(command_id)
@@ -334,9 +343,9 @@ class GoldensScreen(CommandScreen[None]):
         rows = self.query_one(GoldenList)
         count = len(rows.rows)
         for by in range(1, count + 1):
-            index = (rows.cursor + way * by) % count
+            index = (rows.row_number + way * by) % count
             if rows.rows[index].state in ("failed", "unknown"):
-                rows.move_to(index)
+                rows.move_to_row(index)
                 return
         self.say("there is no test of which it is known that it does not pass")
 
@@ -349,13 +358,13 @@ class GoldensScreen(CommandScreen[None]):
     def _why_no_update(self, test: KeptTest) -> str | None:
         fresh = self._fresh.get(test.path)
         if self._is_running:
-            return "tests are being run: esc stops them"
+            return self._busy
         if fresh is None:
-            return "run it first: r"
+            return f"run it first: {self.key('tests.run')}"
         if fresh.outcome != "failed":
             return "no rule failed"
         if fresh.new_request is not None:
-            return "it asks what has no recording: keep a run that asks it, with t"
+            return "it asks what has no recording: keep a run that asks it"
         return None
 
     def action_update(self) -> None:
@@ -373,7 +382,8 @@ class GoldensScreen(CommandScreen[None]):
             self.app.call_from_thread(self.say, error.message, None)
             return
         if is_edited:
-            self.app.call_from_thread(self.say, "its file was edited since it was run: r runs it again", None)
+            said = f"its file was edited since it was run: {self.key('tests.run')} runs it again"
+            self.app.call_from_thread(self.say, said, None)
         else:
             self.app.call_from_thread(self._ask_update, result, accepted)
 
@@ -401,7 +411,7 @@ class GoldensScreen(CommandScreen[None]):
         del self._fresh[path]
         self._change(path, golden=golden)
         self._draw()
-        self.say("its rules were changed: r runs it again")
+        self.say(f"its rules were changed: {self.key('tests.run')} runs it again")
 
 
 def _with_result(result: GoldenResult) -> KeptTest:

@@ -51,7 +51,8 @@ class Goldens(Feature):
         if path is None:
             return
         is_listed = path.resolve().is_relative_to(FOLDER.resolve())
-        then = "T shows and runs the tests" if is_listed else f"agent-tt test {shlex.quote(str(path))} runs it"
+        tests = self._screen.key("golden.open")
+        then = f"{tests} shows and runs the tests" if is_listed else f"agent-tt test {shlex.quote(str(path))} runs it"
         self._screen.say(f"kept as {path}: {then}", None)
 
     def action_tests(self) -> None:

@@ -6,6 +6,7 @@
 | `holding` | letting a running agent wait before its next calls |
 | `run_again`, `replayed` | replaying and resuming the run at hand; what a replay found |
 | `fork`, `replay`, `resume` | dialogs that say all that happens before it does |
+| `again`, `answers` | the dialog that asks a model again, and the answers beside the recorded one |
 | `attempt` | what these have in common: plan, progress and trouble; how their rows are shared |
 | `copied` | copying the command that does the same |
 | `trust` | asking before code is run that is named by a store from elsewhere |

@@ -12,6 +12,7 @@ from textual.worker import get_current_worker
 from agent_tt.errors import AgentTTError
 from agent_tt.protocols import Store
 from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.keymaps.shared import ANSWER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.text import clean
@@ -140,10 +141,8 @@ class Approvals(Feature):
             )
         new = [each for each in found if each.question.id not in before]
         if new and self._screen.is_current:
-            question = new[0].question
-            self._screen.say(
-                f"{look_of(self._screen).glyphs.person} {question.name} waits for you: Y decides", _SAID_SECONDS
-            )
+            name, look = new[0].question.name, look_of(self._screen)
+            self._screen.say(f"{look.glyphs.person} {name} waits for you: {look.key(ANSWER)} decides", _SAID_SECONDS)
         self._open_unseen()
 
     def _open_unseen(self) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _LOW_BELOW = 24
 _DECIDING = frozenset({"ask.run", "ask.give", "ask.error", "ask.refuse", "ask.state"})
-_TOO_LONG = "too long for this box: ^e opens it in $EDITOR"
+_TOO_LONG = "too long for this box: edit it in $EDITOR"
 
 
 class AskDialog(Dialog["Decision"]):
@@ -136,7 +136,7 @@ class AskDialog(Dialog["Decision"]):
         if command_id in _DECIDING and self._is_new:
             return "this has just opened: read it first"
         if command_id in _DECIDING and self._is_typing:
-            return "leave the arguments first: ctrl+s"
+            return f"leave the arguments first: {self.key('ask.done')}"
         if command_id == "ask.run" and self._judged.decision is None:
             return self._judged.message
         if command_id == "ask.state" and question.state is None:
@@ -148,7 +148,7 @@ class AskDialog(Dialog["Decision"]):
         if command_id in ("ask.give", "ask.error") and not question.can_give:
             return "nothing can be given in place of this call: run it, or refuse it"
         if command_id == "ask.done" and not self._is_typing:
-            return "nothing is being edited: e edits the arguments"
+            return f"nothing is being edited: {self.key('ask.edit')} edits the arguments"
         return None
 
     # What becomes of the call.
@@ -179,7 +179,7 @@ class AskDialog(Dialog["Decision"]):
 
     def action_refuse(self) -> None:
         """Ask why, which may stay empty, and refuse it."""
-        prompt = PromptDialog("Refuse", detail="why: the agent is told; enter alone is enough")
+        prompt = PromptDialog("Refuse", detail="why: the agent is told; it may stay empty")
         self.ask(prompt, lambda why: self._decide(self.question.refuse(why)))
 
     def _decide(self, decision: Decision | None) -> None:

@@ -15,10 +15,10 @@ from agent_tt.forking.terms import MOCK, PYTHON
 from agent_tt.model.threads import is_thread
 from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_fork
-from agent_tt_tui.commands import display_key
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.look import look_of
+from agent_tt_tui.ran import ran_of
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
@@ -96,7 +96,7 @@ class ForkDialog(Dialog[RunHandle]):
         yield DialogTitle("Fork", detail=self._begins(), hint="nothing has run yet")
         yield ForkTable()
         yield ForkCost()
-        yield ActionRow("F fork and run", "nothing runs before this")
+        yield ActionRow(f"{self.key('fork.run')} fork and run", "nothing runs before this")
 
     def on_mount(self) -> None:
         """Work the plan out."""
@@ -147,12 +147,9 @@ class ForkDialog(Dialog[RunHandle]):
         self.plan = plan
         self._shown = plan or self._shown
         action = self.query_one(ActionRow)
-        agent_key, name_key = (
-            FORK.command(command).bound_keys(look_of(self).keymap)[0] for command in ("fork.agent", "fork.name")
-        )
-        action.busy, action.trouble = "", (wrong[0], without_options(wrong[1], agent_key))
+        action.busy, action.trouble = "", (wrong[0], without_options(wrong[1], self.key("fork.agent")))
         name = (plan.name if plan is not None else None) or self._next_name
-        action.remark = f"as {clean(name)}   {display_key(name_key, look_of(self).glyphs)} another name" if name else ""
+        action.remark = f"as {clean(name)}   {self.key('fork.name')} another name" if name else ""
         self.set_class(self._shown is None, "refused")
         self.query_one(ForkCost).plan = self._shown
         self._list()
@@ -198,13 +195,17 @@ class ForkDialog(Dialog[RunHandle]):
             if entry is not None:
                 return why_fixed(plan, entry) if plan is not None else "fix what is wrong first"
             if setting is None or setting.kind != "choice":
-                return "enter types a value here" if setting is not None else "there is nothing to choose here"
+                nothing = "there is nothing to choose here"
+                return nothing if setting is None else f"{self.key('list.choose')} types a value here"
         if command_id == "fork.reads":
             if entry is None or entry.kind != "tool" or entry.is_inside:
                 return "only tools read or write"
             return None if entry.effect_may_be_said else f"the code of {entry.name} says what it does"
         if command_id == "fork.clear" and entry is None and setting is None:
             return "there is nothing to undo here"
+        row = table.current
+        if command_id == "list.choose" and (row is None or row.edit is not None or not row.can_be_reached):
+            return "there is nothing to choose here"
         return None
 
     # What becomes of calls.
@@ -224,6 +225,10 @@ class ForkDialog(Dialog[RunHandle]):
             chosen = self.setup.text(setting)
             at = choices.index(chosen) if chosen in choices else 0
             self._typed(setting, choices[(at + direction) % len(choices)])
+
+    def on_line_view_cursor_moved(self) -> None:
+        """Show the keys of the row."""
+        self.refresh_footer()
 
     def on_line_view_chosen(self) -> None:
         """Give the value of what is under the cursor."""
@@ -247,7 +252,9 @@ class ForkDialog(Dialog[RunHandle]):
         elif entry.policy == "recorded":
             self._take(or_else(plan, entry))
         elif entry.policy != "stub":
-            self.say("enter types the value of a stub: choose stub with left and right")
+            look = look_of(self)
+            both = look.key(FORK.command("fork.policy_previous"), FORK.command("fork.policy_next"))
+            self.say(f"{self.key('list.choose')} types the value of a stub: choose stub with {both}")
         else:
 
             def check(edit: Edit) -> str | None:
@@ -397,7 +404,15 @@ class ForkDialog(Dialog[RunHandle]):
         except AgentTTError as error:
             self.app.call_from_thread(self._not_started, (error.message, error.hint))
             return
-        self.app.call_from_thread(self.dismiss, handle)
+        self.app.call_from_thread(self._started, handle)
+
+    def _started(self, handle: RunHandle) -> None:
+        from agent_tt_tui.viewmodel.running.as_command import fork_command
+
+        source, run, setup = self._source, self._run, self.setup
+        what = f"{run.name}, from step {setup.step}"
+        ran_of(self).add("fork", what, lambda: fork_command(source, run, setup), source=source, run_id=handle.run_id)
+        self.dismiss(handle)
 
     def _ask_for_trust(self, error: Untrusted, plan: ForkPlan) -> None:
         self._starting = False

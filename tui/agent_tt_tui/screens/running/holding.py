@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import AgentTTError
 from agent_tt.protocols import Store
 from agent_tt_tui.feature import Feature
+from agent_tt_tui.keymaps.shared import ANSWER, HOLD
+from agent_tt_tui.look import look_of
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ class Holding(Feature):
                 said = f"{name} is let go: what waits goes out as it is"
             else:
                 store.hold_run(run.id, by="app")
-                said = f"{name} waits before its next call: Y decides about it, Z lets it go"
+                decide, let_go = map(look_of(self._screen).key, (ANSWER, HOLD))
+                said = f"{name} waits before its next call: {decide} decides about it, {let_go} lets it go"
         except AgentTTError as error:
             said = error.message
         self._screen.app.call_from_thread(self._screen.say, said, None)

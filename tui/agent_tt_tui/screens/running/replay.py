@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.replaying.preflight import Preflight, preflight
 from agent_tt.rerunning.replay import run_replay
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import REPLAY
+from agent_tt_tui.ran import ran_of
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt, DialogRows
 from agent_tt_tui.screens.running.copied import copy_command
@@ -110,7 +111,7 @@ class ReplayDialog(Dialog[Replayed]):
         yield AnswersTable()
         yield ReplayWarnings()
         yield TroubleView()
-        yield ActionRow("F replay", "offline; nothing is recorded")
+        yield ActionRow(f"{self.key('replay.run')} replay", "offline; nothing is recorded")
 
     def on_mount(self) -> None:
         """Show what was chosen the last time."""
@@ -143,7 +144,7 @@ class ReplayDialog(Dialog[Replayed]):
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         if command_id.startswith("replay.") and self._attempt.is_running:
-            return "it is being replayed: esc stops it"
+            return f"it is being replayed: {self.key('app.escape')} stops it"
         if command_id == "replay.run" and self._attempt.plan is None:
             return self._attempt.why_no_plan
         return None
@@ -207,13 +208,14 @@ class ReplayDialog(Dialog[Replayed]):
             return
         self.workers.cancel_group(self, "replay")
         self._attempt.end()
+        self._log(", stopped")
         self.say("stopped before it had a result")
 
     def _progress(self) -> list[str]:
         """What is being done, and how many calls were answered."""
         total = sum(answers.recorded for answers in self._attempt.plan.answers) if self._attempt.plan is not None else 0
         answered = f"{self._answered:,} of {total:,} calls answered" if self._answered else ""
-        return ["replaying", answered, self._attempt.seconds, "esc stops"]
+        return ["replaying", answered, self._attempt.seconds, f"{self.key('app.escape')} stops"]
 
     def _count(self, answered: int) -> None:
         """Keep how far the replay is, in its thread; the next tick of the clock says it."""
@@ -248,7 +250,15 @@ class ReplayDialog(Dialog[Replayed]):
         if done is None:
             self._attempt.show_trouble(trouble)
         else:
+            self._log()
             self.dismiss(done)
+
+    def _log(self, how: str = "") -> None:
+        """Write down that the replay ran; one that could not begin did not."""
+        from agent_tt_tui.viewmodel.running.as_command import replay_command
+
+        chosen = partial(replay_command, observe=self._observe, agent=self._agent, arguments=self._arguments)
+        ran_of(self).add("replay", f"{self.run.name}{how}", lambda: chosen(self.source, self.run))
 
 
 def _no_arguments(text: str) -> str | None:

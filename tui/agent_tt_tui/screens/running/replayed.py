@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import REPLAYED

@@ -15,6 +15,7 @@ from agent_tt.resuming.plan import Happened, ResumePlan, plan_resume
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.format import counted
 from agent_tt_tui.keymaps import RESUME
+from agent_tt_tui.ran import ran_of
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt, DialogRows
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
@@ -83,7 +84,8 @@ class ResumeDialog(Dialog[RunHandle]):
         yield InFlightTable()
         yield ResumeQuestion()
         yield TroubleView()
-        yield ActionRow("F resume", "for real: it goes on in the same run")
+        label, remark = f"{self.key('resume.run')} resume", "for real: it goes on in the same run"
+        yield ActionRow(label, remark, lambda: self.blocked("resume.run") is None)
 
     def _share_rows(self) -> None:
         """Let the table scroll, and the facts go, before the question or the action is cut off."""
@@ -115,6 +117,7 @@ class ResumeDialog(Dialog[RunHandle]):
         question.waiting = self.query_one(InFlightTable).current
         question.undecided = self._undecided
         self.query_one(InFlightTable).refresh_lines_data()
+        self.query_one(ActionRow).refresh()
         self.refresh_footer()
 
     @property
@@ -131,7 +134,7 @@ class ResumeDialog(Dialog[RunHandle]):
         if not command_id.startswith(("resume.", "list.choose")):
             return None
         if self._attempt.is_running:
-            return "it is running already: esc stops it"
+            return f"it is running already: {self.key('app.escape')} stops it"
         if self._attempt.plan is None:
             return self._attempt.why_no_plan
         if command_id == "resume.run":
@@ -206,7 +209,7 @@ class ResumeDialog(Dialog[RunHandle]):
             return ["stopping it"]
         answers = self._attempt.plan.answered if self._attempt.plan is not None else 0
         doing = f"giving it {counted(answers, 'answer')} again" if answers else "starting it"
-        return [doing, self._attempt.seconds, "esc stops"]
+        return [doing, self._attempt.seconds, f"{self.key('app.escape')} stops"]
 
     def _go_on(self, plan: ResumePlan) -> None:
         """Start the agent, and wait until it has passed what is recorded, or ended."""
@@ -221,6 +224,7 @@ class ResumeDialog(Dialog[RunHandle]):
             self.app.call_from_thread(self._ended, (error.message, error.hint))
             return
         self._handle = handle
+        self.app.call_from_thread(self._log, plan)
         trouble = ("", "")
         try:
             # The agent writes a note when it goes on for real; from there on its run is watched as any other.
@@ -232,6 +236,17 @@ class ResumeDialog(Dialog[RunHandle]):
         except AgentTTError as error:
             trouble = (error.message, error.hint)
         self.app.call_from_thread(self._ended, trouble, handle)
+
+    def _log(self, plan: ResumePlan) -> None:
+        from agent_tt_tui.viewmodel.running.as_command import resume_command
+
+        ran_of(self).add(
+            "resume",
+            plan.run.name,
+            lambda: resume_command(self.source, plan),
+            source=self.source,
+            run_id=plan.run.id,
+        )
 
     def _ended(self, trouble: tuple[str, str], handle: RunHandle | None = None) -> None:
         """It goes on for real, or ended before it did."""

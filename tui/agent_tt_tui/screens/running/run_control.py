@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.feature import Feature
+from agent_tt_tui.keymaps.shared import CHOOSE, STOP
+from agent_tt_tui.look import look_of
 from agent_tt_tui.running_forks import forks_of
 
 if TYPE_CHECKING:
@@ -116,8 +118,18 @@ class RunControl(Feature):
         shown = there.shown_runs() if there is not None else ()
         if run is None or there is None or run in shown:
             return ""
-        key = "c shows" if run.parent in [other.id for other in shown] else "enter opens"
-        return f"{run.name} goes on running; {key} it again, and S there stops it"
+        stop = look_of(self._screen).key(STOP)
+        return f"{run.name} goes on running; {there.way_to(run)} it again, and {stop} there stops it"
+
+    def way_to(self, run: Run) -> str:
+        """Say what shows a run that this screen does not: `c shows`."""
+        commands = self._screen.CONTEXT.commands
+        if run.facts.asked_again.run and any(each.id == "again.open" for each in commands):
+            return "the list of runs has"  # no key of this run leads there
+        compare = next((each for each in commands if each.id in ("compare.open", "runs.compare")), None)
+        if compare is not None and run.parent in [shown.id for shown in self.shown_runs()]:
+            return f"{look_of(self._screen).key(compare)} shows"
+        return f"{look_of(self._screen).key(CHOOSE)} opens"
 
     def _stop(self, handle: Handle) -> None:
         handle.stop()

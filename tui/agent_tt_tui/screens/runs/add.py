@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from agent_tt_tui.lines import LineView
 
 _RECORD: Final = "how to record"
 
@@ -79,9 +78,9 @@ class AddDialog(Dialog[str]):
         yield DialogTitle("Add a run", detail="samples", hint=fmt.count(len(self._choices)))
         yield ChoiceList(self._choices)
 
-    def on_line_view_chosen(self, message: LineView.Chosen) -> None:
+    def on_line_view_chosen(self) -> None:
         """Copy the sample, or show how to record."""
-        choice = self._choices[message.index].id
+        choice = self._choices[self.query_one(ChoiceList).number].id
         if choice == _RECORD:
             self.app.push_screen(RecordHelp())
         else:

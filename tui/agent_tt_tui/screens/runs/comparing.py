@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui.feature import Feature
+from agent_tt_tui.keymaps import DEBUGGER
+from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,9 +47,11 @@ class Comparing(Feature):
         """Say why nothing can be compared."""
         self._know_runs()
         if command_id == "runs.compare" and len(self._to_compare()) < _SIDE_BY_SIDE:
-            return f"select two runs with space first; {len(self._listing.selection)} selected"
+            select, selected = self._screen.key("runs.select"), len(self._listing.selection)
+            return f"select two runs with {select} first; {selected} selected"
         if command_id == "runs.compare_forks" and self._forks_to_compare() is None:
-            return "nothing was forked from this run yet: f in the debugger forks it"
+            fork = look_of(self._screen).key(DEBUGGER.command("fork.open"))
+            return f"nothing was forked from this run yet: {fork} in the debugger forks it"
         return None
 
     def _to_compare(self) -> Sequence[Run]:

@@ -9,7 +9,7 @@ from agent_tt.addresses import located
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.format import short_path
-from agent_tt_tui.keymaps import EMPTY
+from agent_tt_tui.keymaps import DEBUGGER, EMPTY
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.screen import CommandScreen
@@ -41,7 +41,7 @@ class Ways(RowWidget):
         return row.join(rows[y - top]) if 0 <= y - top < len(rows) else row
 
     def _rows(self, styles: Palette, columns: int) -> list[Row]:
-        glyphs = look_of(self).glyphs
+        look, glyphs = look_of(self), look_of(self).glyphs
         steps = samples.find(_FIRST_SAMPLE)
         count = steps.steps if steps is not None else 0
         strip = (
@@ -51,34 +51,35 @@ class Ways(RowWidget):
             "   no key, no network", styles.muted
         )
 
-        def way(key: str, name: str, what: str) -> Row:
-            return self.new_row().add(key, styles.key).add(f" {name}  ", styles.strong).add(what, styles.muted)
+        def way(command: str, name: str, what: str) -> Row:
+            row = self.new_row().add(look.key(EMPTY.command(command)), styles.key)
+            return row.add(f" {name}  ", styles.strong).add(what, styles.muted)
 
         keys = (
-            (glyphs.arrows, "scrub"),
-            ("[ ]", "who wrote it"),
-            ("e", "edit"),
-            ("f", "fork"),
-            ("c", "compare"),
+            ("scrub", "time.previous", "time.next"),
+            ("who wrote it", "time.write_previous", "time.write_next"),
+            ("edit", "edit.value"),
+            ("fork", "fork.open"),
+            ("compare", "compare.open"),
         )
         then = self.new_row().add("then  ", styles.muted)
-        for key, word in keys:
-            then.add(key, styles.key).add(f" {word}   ", styles.muted)
+        for word, *commands in keys:
+            then.add(look.key(*map(DEBUGGER.command, commands)), styles.key).add(f" {word}   ", styles.muted)
         return [
             self.new_row().add("Nothing recorded here yet.", styles.strong),
             self.new_row().add("Three ways to get a first run:", styles.muted),
             self.new_row(),
-            way("s", "open a sample", "a refund agent that searches 20 times and gives up"),
+            way("empty.sample", "open a sample", "a refund agent that searches 20 times and gives up"),
             strip if strip.cells <= columns else self.new_row(),
             self.new_row(),
-            way("r", "record your agent", "at most five new lines"),
+            way("empty.record", "record your agent", "at most five new lines"),
             self.new_row()
             .pad_to(4)
             .add("with agent_tt.record(", styles.muted)
             .add('"my-agent"', styles.text)
             .add(", state=state) as run:", styles.muted),
             self.new_row(),
-            way("o", "open a file you already have", ""),
+            way("empty.open", "open a file you already have", ""),
             self.new_row().pad_to(4).add("a LangGraph checkpoints.db, or another agent-tt store", styles.muted),
             self.new_row(),
             then,
@@ -100,6 +101,7 @@ class EmptyScreen(CommandScreen[None]):
         """
         super().__init__()
         self.store_path = store_path
+        self._adding = False
 
     def compose(self) -> ComposeResult:
         """Lay out header, text and footer."""
@@ -113,7 +115,7 @@ class EmptyScreen(CommandScreen[None]):
         self.set_interval(_POLL_SECONDS, self._look_for_runs)
 
     def _look_for_runs(self) -> None:
-        if self.is_current and self.store_path.exists():
+        if self.is_current and not self._adding and self.store_path.exists():
             self.run_worker(self._read, group="look", exclusive=True, thread=True, exit_on_error=False)
 
     def _read(self) -> None:
@@ -130,7 +132,11 @@ class EmptyScreen(CommandScreen[None]):
         finally:
             source.close()
         if found:
-            self.app.call_from_thread(self._open, self.store_path, None)
+            self.app.call_from_thread(self._show_found)
+
+    def _show_found(self) -> None:
+        if not self._adding:  # a sample that somebody asked for opens itself
+            self._open(self.store_path, None)
 
     def _open(self, path: Path, run_id: str | None) -> None:
         """Put the browser in this screen's place, and a run on top of it."""
@@ -151,6 +157,7 @@ class EmptyScreen(CommandScreen[None]):
 
     def action_sample(self) -> None:
         """Copy the first sample into the store and open it."""
+        self._adding = True
         self.say(f"adding {_FIRST_SAMPLE}", None)
         self.run_worker(self._add_sample, group="add", exclusive=True, thread=True, exit_on_error=False)
 
@@ -158,9 +165,13 @@ class EmptyScreen(CommandScreen[None]):
         try:
             run_id = samples.ensure(_FIRST_SAMPLE, self.store_path)
         except AgentTTError as error:
-            self.app.call_from_thread(self.say, error.message, None)
+            self.app.call_from_thread(self._not_added, error.message)
             return
         self.app.call_from_thread(self._open, self.store_path, run_id)
+
+    def _not_added(self, why: str) -> None:
+        self._adding = False
+        self.say(why, None)
 
     def action_record(self) -> None:
         """Show how to record an agent."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from textual import on
 
 from agent_tt.errors import AgentTTError
-from agent_tt.querying.search.hits import Hit
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.format import short_path
 from agent_tt_tui.keymaps import FIND_ALL
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
+from agent_tt_tui.viewmodel.past.finding import is_question
 from agent_tt_tui.widgets.debugger.find_panel import FindInput, FindPanel
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FindAllScreen(CommandScreen[None]):
     def _on_asked(self, message: FindPanel.Asked) -> None:
         text = message.wish.text
         self.find_panel.begin(searching=bool(text))
-        if message.wish.question is not None:
+        if is_question(message.wish):
             self.find_panel.refuse("questions are asked of one run: open it first", None)
         elif text:
             self._searching.search(message.wish)
@@ -86,7 +86,7 @@ class FindAllScreen(CommandScreen[None]):
     @on(IndexGrew)
     def _on_index_grew(self) -> None:
         wish = self.find_panel.wish
-        if wish.text and wish.question is None:
+        if wish.text and not is_question(wish):
             self._searching.search(wish)
 
     @on(NotUnderstood)
@@ -102,7 +102,7 @@ class FindAllScreen(CommandScreen[None]):
     def _on_closed(self, message: FindPanel.Closed) -> None:
         if not message.stay:
             self.app.pop_screen()
-        elif (row := self.find_panel.row) is not None and isinstance(row.hit, Hit):
+        elif (row := self.find_panel.row) is not None:
             self._open(row.hit.run, row.hit.step)
 
     def _open(self, run_id: str, step: int) -> None:

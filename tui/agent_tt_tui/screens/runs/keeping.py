@@ -106,7 +106,7 @@ class Keeping(Feature):
             store.set_archived(list(all_runs), archived=archived)
             more = len(all_runs) - len(runs)
             with_forks = f" and {fmt.counted(more, 'fork')}" if more else ""
-            how = ": v shows archived runs" if archived else ""
+            how = f": {self._screen.key('runs.archived')} shows archived runs" if archived else ""
             return f"{'archived' if archived else 'listed again:'} {_named(runs)}{with_forks}{how}"
 
         self._do(archive)

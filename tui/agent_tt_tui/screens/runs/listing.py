@@ -16,7 +16,7 @@ from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.format import short_path
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.lookout import Lookout
-from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, ListedRuns, RunIndex, SortKey
+from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, RunIndex, SortKey
 from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
 from agent_tt_tui.widgets.runs.run_preview import PreviewPane
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.screen import CommandScreen
-    from agent_tt_tui.viewmodel.runs.runtree import RunRow
+    from agent_tt_tui.viewmodel.runs.runtree import ListedRuns, RunRow, Sweeps
 
 _POLL_SECONDS: Final = 0.5
 
 _FIRST_PAGE: Final = 60
 """So many runs are shown while all others are read."""
 
-_AT_ONCE: Final = 1_000
-"""More runs than these are sorted in a thread, once for each order."""
+_AT_ONCE: Final = 5_000
+"""More runs than these are sorted, and looked through for what is typed, in a thread: the key has its letter before."""
 
 SEARCH_ALL: Final = "/"
 """Typed as a filter, it asks for a search of what the runs recorded."""
@@ -85,8 +85,9 @@ class Listing(Feature):
 
     @property
     def row(self) -> RunRow | None:
-        """The row under the cursor, of a run or of a sweep."""
-        return self._list.current
+        """The row under the cursor, of a run or of a sweep; None where there is none, as while the screen is closed."""
+        found = self._screen.query(RunList)
+        return found.first().current if found else None
 
     @property
     def run_under_cursor(self) -> Run | None:
@@ -153,7 +154,7 @@ class Listing(Feature):
                 return
             if self.index is None:
                 self._read_page()
-            index = RunIndex(self.source.runs(archived=True)).prepare(self._sort)
+            index = RunIndex(self.source.runs(archived=True)).prepare(self._sort, archived=self.with_archived)
             if self._version is None and len(index.runs) > _AT_ONCE and not self._screen.app.is_headless:
                 gc.freeze()  # as the app does with itself: these take the collector longer than a key may
         except AgentTTError as error:
@@ -180,20 +181,25 @@ class Listing(Feature):
             return
         index, sort, archived = self.index, self._sort, self.with_archived
         text = self._filter.value.strip()
+        # A sweep is one row, unless something is looked for, which may be one of its runs.
+        sweeps: Sweeps = "grouped" if text else "folded"
 
         def lay_out() -> ListedRuns:
-            # A sweep is one row, unless something is looked for, which may be one of its runs.
-            return index.rows(sort=sort, text=text, archived=archived, sweeps="grouped" if text else "folded")
+            return index.rows(sort=sort, text=text, archived=archived, sweeps=sweeps)
 
-        if len(index.runs) <= _AT_ONCE or index.is_ready(sort):
+        if index.looks_at(sort=sort, text=text, archived=archived, sweeps=sweeps) <= _AT_ONCE:
             self._screen.workers.cancel_group(self._screen, "rows")
             self._show_rows(lay_out())
             return
 
+        def show(rows: ListedRuns) -> None:
+            if (sort, archived, text) == (self._sort, self.with_archived, self._filter.value.strip()):
+                self._show_rows(rows)
+
         def lay_out_then_show() -> None:
             rows = lay_out()
             if not get_current_worker().is_cancelled:
-                self._screen.app.call_from_thread(self._show_rows, rows)
+                self._screen.app.call_from_thread(show, rows)
 
         self._screen.run_worker(lay_out_then_show, group="rows", exclusive=True, thread=True, exit_on_error=False)
 
@@ -201,14 +207,20 @@ class Listing(Feature):
         columns = self._screen.query_one(RunColumns)
         columns.sort = self._sort
         columns.refresh()
+        before = self.run_under_cursor
         self._list.show(rows, frozenset(self._selected), "" if rows else self._why_empty())
+        if self.run_under_cursor != before:  # another run in the same row, or none: the cursor did not move
+            self._screen.query_one(PreviewPane).read_soon()
         self._screen.query_one(HeaderRow).state = self._header(rows.total)
         self._screen.refresh_footer()
 
     def _why_empty(self) -> str:
+        key = self._screen.key
         if self._filter.value.strip():
-            return "no run matches: esc shows all of them"
-        return "all runs are archived: v shows them" if self.runs else "no run yet: a adds one"
+            return f"no run matches: {key('app.escape')} shows all of them"
+        if self.runs:
+            return f"all runs are archived: {key('runs.archived')} shows them"
+        return f"no run yet: {key('runs.add')} adds one"
 
     def _header(self, shown: int) -> HeaderState:
         index = self.index
@@ -235,7 +247,7 @@ class Listing(Feature):
         if command_id == "runs.select" and self.row is None:
             return "there is no run yet"
         if command_id == "runs.archived" and not (self.index is not None and self.index.archived):
-            return "no run is archived: x archives one"
+            return f"no run is archived: {self._screen.key('runs.archive')} archives one"
         return None
 
     def action_select(self) -> None:

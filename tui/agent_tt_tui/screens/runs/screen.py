@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 WIDE_FROM: Final = 100
 """From how many columns on the preview stands beside the list."""
 
+WIDEST_FROM: Final = 160
+"""From how many columns on both get their share of the width."""
+
 PREVIEW_FROM_ROWS: Final = 16
 """From how many rows on there is a preview below the list."""
 
@@ -91,6 +94,7 @@ class RunsScreen(CommandScreen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Put the preview beside the list, or below it where that leaves rows for the list."""
         self.set_class(event.size.width >= WIDE_FROM, "wide")
+        self.set_class(event.size.width >= WIDEST_FROM, "widest")
         self.set_class(event.size.height < PREVIEW_FROM_ROWS, "low")
 
     def blocked(self, command_id: str) -> str | None:

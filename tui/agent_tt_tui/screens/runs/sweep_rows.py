@@ -52,7 +52,8 @@ class SweepRows(Feature):
         """Say that the row under the cursor is not a run that a command could act on; None where it is one."""
         row = self._listing.row if command_id in _OF_A_RUN else None
         if row is not None and row.group is not None and not self._listing.selection:
-            return "this row is a sweep: enter opens it, / lists its runs"
+            key = self._screen.key
+            return f"this row is a sweep: {key('list.choose')} opens it, {key('runs.find')} lists its runs"
         return None
 
     def action_sweeps(self) -> None:

@@ -182,7 +182,7 @@ class StatisticsScreen(CommandScreen[None]):
 
     def _show_groups(self, table: Table) -> None:
         zone = self._zone("stat-groups")
-        zone.title_row.hint = f"b: by {GROUPINGS[(self._by + 1) % len(GROUPINGS)]}"
+        zone.title_row.hint = f"{self.key('stats.by')}: by {GROUPINGS[(self._by + 1) % len(GROUPINGS)]}"
         zone.show(table)
         self.refresh_footer()
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import Untrusted
 from agent_tt.store.file.provenance import check_made_here
 from agent_tt_tui.feature import Feature
+from agent_tt_tui.keymaps.sweep import SWEEP, SWEEP_OPEN
+from agent_tt_tui.look import look_of
+from agent_tt_tui.ran import ran_of
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.sweep_process import SweepProcess
@@ -61,6 +64,8 @@ class Driving(Feature):
 
     def action_resume(self) -> None:
         """Go on with it, in a process of its own."""
+        from agent_tt_tui.viewmodel.running.as_command import sweep_resume_command
+
         matrix = self._matrix()
         if matrix is None or matrix.run is None:
             self._screen.say("the run that it forks is gone")
@@ -72,6 +77,7 @@ class Driving(Feature):
             return
         self._trouble = ""
         forks_of(self._screen).add(matrix.sweep.name, SweepProcess(self._source.path, self._sweep_id))
+        ran_of(self._screen).add("sweep", matrix.sweep.name, lambda: sweep_resume_command(self._source, self._sweep_id))
         self._screen.say("going on")
         self._screen.refresh_footer()
 
@@ -88,7 +94,8 @@ class Driving(Feature):
 
     def _stop(self, process: Handle) -> None:
         process.stop()
-        self._screen.app.call_from_thread(self._screen.say, "it was stopped: R goes on with the rest")
+        said = f"it was stopped: {look_of(self._screen).key(SWEEP.command('sweep.resume'))} goes on with the rest"
+        self._screen.app.call_from_thread(self._screen.say, said)
 
     def say_trouble(self) -> None:
         """Say once why the process that was started here has ended, where it did not end well."""
@@ -105,4 +112,5 @@ class Driving(Feature):
             return ""
         matrix = self._matrix()
         name = matrix.sweep.name if matrix is not None else "the sweep"
-        return f"{name} goes on running; V shows it again, and S there stops it"
+        show, stop = map(look_of(self._screen).key, (SWEEP_OPEN, SWEEP.command("sweep.stop")))
+        return f"{name} goes on running; {show} shows it again, and {stop} there stops it"

@@ -35,7 +35,7 @@ _TITLES: Final = {
     "vary": ("Vary", "temperature=0,0.5,1   model a,b   policy pay=live,deny   param top_p=0,1"),
     "samples": ("Samples", "how often each combination is taken"),
     "jobs": ("At a time", "how many runs are under way at once"),
-    "outcome": ("Ask", "a path of the last state, or a question: budget < 0, tokens > 500"),
+    "outcome": ("Ask", "a path of the last state, or a question: budget < 0"),
     "cost": ("At most", "dollars that all runs may cost; empty for no limit"),
     "allow": ("May write", "names of tools, with commas between them"),
 }
@@ -67,7 +67,7 @@ class SweepDialog(Dialog[str]):
         yield DialogTitle("Sweep", detail=f"{self._run.name} after step {self._draft.step}")
         yield SweepRows()
         yield SweepCost()
-        yield ActionRow("F start the sweep", "nothing runs before this")
+        yield ActionRow(f"{self.key('sweep.run')} start the sweep", "nothing runs before this")
 
     def on_mount(self) -> None:
         """Show what is known, and plan it."""

@@ -6,6 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
+from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
+from agent_tt_tui.look import look_of
+from agent_tt_tui.ran import ran_of
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.sweep.form import SweepDialog
@@ -18,10 +21,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft
 
-__all__ = ["NO_SWEEPS", "open_sweeps", "sweeps_of"]
+__all__ = ["open_sweeps", "sweeps_of"]
 
 _NEW: Final = "\0new"
-NO_SWEEPS: Final = "this run has no sweep yet: V in the debugger begins one"
 
 
 def sweeps_of(source: RunSource, run: Run) -> list[Sweep]:
@@ -57,7 +59,7 @@ def open_sweeps(
     elif draft is None and len(sweeps) == 1:
         _open(screen, source, sweeps[0].id)
     elif not sweeps:
-        screen.say(NO_SWEEPS)
+        screen.say(f"this run has no sweep yet: {look_of(screen).key(SWEEP_OPEN)} in the debugger begins one")
     else:
         words = {sweep.id: f"after step {sweep.step}{', running' if sweep.driven else ''}" for sweep in sweeps}
         choices = [Choice(sweep.id, sweep.name, words[sweep.id]) for sweep in sweeps]
@@ -79,7 +81,11 @@ def _begin(screen: CommandScreen[None], source: RunSource, run: Run, draft: Swee
 
     def written(sweep_id: str) -> None:
         """Start the process that drives it, and watch."""
-        forks_of(screen).add(source.sweep(sweep_id).name, SweepProcess(source.path, sweep_id))
+        from agent_tt_tui.viewmodel.running.as_command import sweep_resume_command
+
+        name = source.sweep(sweep_id).name
+        forks_of(screen).add(name, SweepProcess(source.path, sweep_id))
+        ran_of(screen).add("sweep", name, lambda: sweep_resume_command(source, sweep_id))
         _open(screen, source, sweep_id)
 
     screen.ask(SweepDialog(source, run, draft, suggestion=suggestion), written)

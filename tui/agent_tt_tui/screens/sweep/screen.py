@@ -20,7 +20,7 @@ from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.sweep.driving import Driving
 from agent_tt_tui.viewmodel.runs.sweeps import Answers, answers_of, left, place, read_chosen, spent
 from agent_tt_tui.widgets.runs.sweep_matrix import MatrixLegend, MatrixTitles, SweepMatrix
-from agent_tt_tui.widgets.runs.sweep_parts import AnswerList, ChosenRun
+from agent_tt_tui.widgets.runs.sweep_parts import ChosenRun, SweepAnswers
 
 if TYPE_CHECKING:
     from textual import events
@@ -74,7 +74,7 @@ class SweepScreen(CommandScreen[None]):
             yield SweepMatrix()
             yield MatrixLegend()
         with Pane(PaneTitle("Answers"), id="sweep-answers", classes="ground"):
-            yield AnswerList()
+            yield SweepAnswers()
         yield ChosenRun()
         yield self.footer()
 
@@ -160,7 +160,8 @@ class SweepScreen(CommandScreen[None]):
             for index, cell in enumerate(matrix.cells)
             if matrix.definition.outcomes and (rate := cell.tally.holds[self._outcome]) is not None
         }
-        self.query_one(SweepMatrix).show(matrix, answers.letters, rates, frozenset(self._marked))
+        texts = {answer.letter: answer.text for answer in answers.groups if not answer.failed}
+        self.query_one(SweepMatrix).show(matrix, answers.letters, rates, frozenset(self._marked), texts)
         titles = self.query_one(MatrixTitles)
         titles.matrix = matrix
         titles.refresh()
@@ -170,8 +171,9 @@ class SweepScreen(CommandScreen[None]):
         which = f"  {self._outcome + 1} of {len(asked)}" if len(asked) > 1 else ""
         title.detail = answers.about + which if asked else ""
         title.hint = f"{answers.different} different in {answers.succeeded}" if answers.succeeded else ""
-        why = "no run has ended yet" if matrix.status == "running" else "no run has ended: R goes on with the sweep"
-        self.query_one(AnswerList).show(answers.groups, why)
+        go_on = f": {self.key('sweep.resume')} goes on with the sweep"
+        why = f"no run has ended{' yet' if matrix.status == 'running' else go_on}"
+        self.query_one(SweepAnswers).show(answers.groups, why)
 
     def _header(self, matrix: Matrix) -> HeaderState:
         glyphs, total = look_of(self).glyphs, matrix.total
@@ -217,7 +219,7 @@ class SweepScreen(CommandScreen[None]):
         if sample is not None and self._answers is not None:
             letter = self._answers.letters.get((matrix.cells[view.cursor].cell.number, sample.number), "")
             error = sample.run.error.short if sample.run is not None and sample.run.error is not None else ""
-            self.query_one(AnswerList).follow(letter, error)
+            self.query_one(SweepAnswers).follow(letter, error)
         self.set_timer(_REST_SECONDS, self._read_chosen_soon)
         self.refresh_footer()
 

@@ -19,7 +19,7 @@ from agent_tt_tui.viewmodel.calls.exchange import exchange_of, raw_lines
 from agent_tt_tui.viewmodel.calls.source_excerpt import place_of
 from agent_tt_tui.viewmodel.edits.leaves import is_json_text, value_rows
 from agent_tt_tui.viewmodel.values.highlight import highlighted
-from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap_text
+from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ class _Layout:
         facts += [f"lane {call.lane}", f"seq {call.lane_seq}"]
         sent = self._exchange
         name = call.name if sent is None else f"{sent.method} {sent.address}"
-        yield self._who(name, f" {self._glyphs.dot} ".join(facts), "text")
+        yield self._who(name, facts, "text")
         yield from self._damaged()
         yield from self._heading("asked", "" if sent is None else "for its address alone" if sent.asked is None else "")
         if sent is None or sent.asked is not None:
@@ -176,15 +176,21 @@ class _Layout:
             model = clean(before.facts.model or before.name)
             yield TextLine(((f"  {self._glyphs.model} ", "model"), (model, "text")))
 
-    def _who(self, name: str, facts: str, role: PieceRole) -> TextLine:
-        call = self._call
+    def _who(self, name: str, facts: Sequence[str], role: PieceRole) -> TextLine:
+        """Say what was called and what is known of that: as many facts as there is room for, none of them cut."""
+        call, dot = self._call, f" {self._glyphs.dot} "
         kind = {"llm": "llm", "tool": call.effect or "read"}.get(call.kind, call.kind)
         glyph = kind_glyph("other" if kind in ("clock", "rng", "id", "env") else kind, self._glyphs)
         took = f" {self._glyphs.dot} {fmt.duration(call.duration_us / 1e6)}" if call.duration_us is not None else ""
         right: Piece = (f"recorded{took}", "muted")
-        return TextLine(((f"{glyph} ", role), (clean(name), "strong"), (f"  {clean(facts)}", "muted")), right=(right,))
+        room = self._columns - width(f"{glyph} {clean(name)}  ") - width(f"  {right[0]}")
+        known = [clean(fact) for fact in facts]
+        while known and width(dot.join(known)) > room:
+            known.pop()
+        said: tuple[Piece, ...] = ((f"  {dot.join(known)}", "muted"),) if known else ()
+        return TextLine(((f"{glyph} ", role), (clean(name), "strong"), *said), right=(right,))
 
-    def _parameters(self) -> str:
+    def _parameters(self) -> list[str]:
         args = self._call.args
         given: Mapping[str, Wire] = args if isinstance(args, dict) and not is_envelope(args) else {}
         if self._provider_call is not None:
@@ -193,7 +199,7 @@ class _Layout:
         known: dict[str, Wire] = {} if model is None else {"temperature": model.temperature, "seed": model.seed}
         known |= {key: value for key, value in given.items() if not isinstance(value, list | dict)}
         shown = [f"{key} {summary(value, 24)}" for key, value in known.items() if value is not None and key != "model"]
-        return f" {self._glyphs.dot} ".join(shown[:_MOST_PARAMETERS])
+        return shown[:_MOST_PARAMETERS]
 
     def _usage(self) -> str:
         """What it cost: tokens, of which so many came from a cache or were thoughts, and money."""
@@ -299,7 +305,10 @@ class _Layout:
         for line_number, pieces in enumerate(highlighted(code, "python"), excerpt.first):
             here = line_number == number
             shown: Sequence[Piece] = [(text, "strong") for text, _ in pieces] if here else pieces
-            yield TextLine(((f"  {line_number:>5}  ", "muted"), *shown), here=here)
+            beside = f"  {line_number:>5}  "
+            for row in list(wrap(shown, self._columns - width(beside))) or [()]:
+                yield TextLine(((beside, "muted"), *row), here=here)
+                beside = " " * width(beside)
 
     def _value(self, value: Wire, place: Path | None = None) -> Iterator[TextLine]:
         """Parts with names, or the value as a whole; of a result each row with its place in it."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, message_of
 from agent_tt.providers.shapes import Message
-from agent_tt_tui.text import clean, fit, show
+from agent_tt_tui.text import clean, fit, show, width
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ _MOST_TURNS: Final = 120
 _MOST_TEXT: Final = 20_000
 _MOST_ROWS: Final = {True: 40, False: 5}
 """Rows that a text has before it is folded: one that is new, and one that was seen before."""
+
+_FOLDED_ROWS: Final = 2
+"""So many rows may a folded call and what came back of it take; of a longer one the beginning is shown."""
 
 
 class Turn(NamedTuple):
@@ -114,6 +117,8 @@ def conversation_lines(
             continue
         yield from _turn(turns[first], room, glyphs, toggled, name, opens=False)
         note = f"{count - 2:,} more like it  {glyphs.same} same arguments, same answer"
+        if width(note) + 2 > room:
+            note = f"{count - 2:,} more like it  {glyphs.same}"
         bar: Piece = (f"{'':{ROLE_COLUMNS + 3}}{glyphs.role_bar} ", "model")
         yield TextLine(((f"{glyphs.alike} ", "muted"), (note, "note")), (bar,), fold=fold)
         yield from _turn(last, room, glyphs, toggled, name, opens=True, nth=count)
@@ -174,10 +179,11 @@ def _turn(
         sign: Piece = (f"{glyphs.unfolded if opened else glyphs.folded} ", "muted")
         said: list[Piece] = [sign, (tool, "strong"), (f"({arguments}", "text")]
         if not opened and number < len(turn.results):
-            said.append((f"  {glyphs.to} {show(turn.results[number].text, room, glyphs.cut)}", "muted"))
+            said.append((f"  {glyphs.to} {show(turn.results[number].text, _FOLDED_ROWS * room, glyphs.cut)}", "muted"))
         if nth:
             said.append((f"  {glyphs.same} {_ordinal(nth)} time", "changed_mark"))
-        for row in wrap(said, room) if opened else [tuple(said)]:
+        rows = list(wrap(said, room))
+        for row in rows if opened or len(rows) <= _FOLDED_ROWS else [tuple(said)]:
             yield TextLine(row, lead, fold=fold, item=turn.position)
             lead = (blank, bar)
     for place, result in enumerate(turn.results if opened else (), turn.position + 1):

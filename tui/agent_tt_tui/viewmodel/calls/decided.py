@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt_tui.glyphs import Glyphs
 
-__all__ = ["decided_lines", "once_words", "waiting_line"]
+__all__ = ["decided_lines", "not_made_words", "waiting_line"]
 
 _WORDS: Final = {
     "run": "you let it go out",
@@ -30,7 +30,7 @@ _SHOWN: Final = 60
 def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
     """Whose answer it was given; what was decided, why, and which arguments a person changed."""
     answered, before = call.facts.answered, call.facts.args_asked
-    again = once_words(call)
+    again = not_made_words(call)
     if again is not None:
         yield TextLine()
         yield TextLine(((clean(again), "note"),))
@@ -64,12 +64,17 @@ def _changed(name: str, before: Wire, after: Wire, glyphs: Glyphs) -> TextLine:
     )
 
 
-def once_words(call: Call) -> str | None:
-    """Where the answer of a call came from that was not made, because its key was taken; None for any other."""
-    once = call.facts.once
-    if once.run is None:
-        return None
-    return f"not made: {once.key} is done once; the answer of run {once.run}, step {once.step}, call {once.call}"
+def not_made_words(call: Call) -> str | None:
+    """Where the answer of a call came from that a key, a policy or an edit kept from being made; None for any other."""
+    once, policy = call.facts.once, call.facts.policy
+    if once.run is not None:
+        return f"not made: {once.key} is done once; the answer of run {once.run}, step {once.step}, call {once.call}"
+    if policy.word == "stub":
+        return "not made: this answer was given instead"
+    taken = policy.taken_from
+    if taken.run is not None:
+        return f"not made: the recorded answer of run {taken.run}, step {taken.step}, call {taken.call}"
+    return None
 
 
 def waiting_line(call: Call, glyphs: Glyphs, *, is_running: bool) -> TextLine | None:
@@ -77,5 +82,5 @@ def waiting_line(call: Call, glyphs: Glyphs, *, is_running: bool) -> TextLine | 
     if not is_held(call.meta):
         return None
     if is_running:
-        return TextLine(((f"  {glyphs.person} waits for you", "yours"), ("  Y decides", "note")))
+        return TextLine(((f"  {glyphs.person} waits for you", "yours"),))
     return TextLine(((f"  {glyphs.interrupted} it never went out: nobody had decided", "note"),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.providers.chat import message_of
+from agent_tt.providers.chat import calls_in, message_of
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -29,3 +29,13 @@ def line_of(value: Wire) -> tuple[str | None, str] | None:
     if said.calls:
         return None, clean(", ".join(str(call) for call in said.calls[:_MOST_CALLS])[:_LONG_LINE])
     return clean(said.role[:_MOST_ROLE]), clean(said.text[:_LONG_LINE])
+
+
+def line_at(path: str, value: Wire) -> tuple[str | None, str] | None:
+    """A message on one line, as `line_of` says it; also the calls that are at a path to a message's `tool_calls`."""
+    if path.rpartition(".")[2].partition("[")[0] == "tool_calls":
+        listed: list[Wire] = [*value] if isinstance(value, list) else [value]
+        calls = calls_in(listed) if len(listed) <= _MOST_CALLS else ()
+        if calls and len(calls) == len(listed):
+            return None, clean(", ".join(map(str, calls))[:_LONG_LINE])
+    return line_of(value)

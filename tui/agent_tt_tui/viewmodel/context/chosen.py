@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["chosen_lines", "chosen_title"]
 
 _MOST_TEXT: Final = 200_000
+_STEP: Final = ", step "
 _MOST_ORIGINS: Final = 4
 _MOST_SAID: Final = 6
 _MOST_CALLS: Final = 8
 
 
-def chosen_title(item: Item, *, is_cut: bool) -> tuple[Piece, ...]:
-    """Its role and size."""
+def chosen_title(item: Item, *, is_cut: bool, is_chosen: bool = False) -> tuple[Piece, ...]:
+    """Its role and size, and that it is gone; beside a call that somebody chose, that only that one has it."""
     title: list[Piece] = [(f" {role_of(item).upper()}", "title"), (f"  {item.tokens:,} tokens", "muted")]
     if item.part.name and item.part.kind != "text":
         title.append((f"  {clean(item.part.name)}", "strong"))
     if is_cut:
-        title.append(("  gone since the last call", "removed_mark"))
+        title.append(("  only in the other call" if is_chosen else "  gone since the last call", "removed_mark"))
     return tuple(title)
 
 
@@ -53,10 +54,8 @@ def chosen_lines(
 def _dropped(context: CallContext, item: Item, columns: int) -> Iterator[TextLine]:
     """Of a summary, and of an item that is gone: words of the user that nothing says any more, and what was needed."""
     for gone in context.gone[:_MOST_SAID] if item.is_summary else [g for g in context.gone if _is_of(g, item)]:
-        said: list[Piece] = [
-            ("your words that are gone, and not in the summary: ", "muted"),
-            (clean(gone.words), "strong"),
-        ]
+        where = "" if context.summary is None else ", and not in the summary"
+        said: list[Piece] = [(f"your words that are gone{where}: ", "muted"), (clean(gone.words), "strong")]
         at = gone.cut.origins[0].step if gone.cut.origins else None
         if at:
             said.append((f", at step {at}", "muted"))
@@ -104,10 +103,14 @@ def _named(origins: tuple[Origin, ...]) -> list[Piece]:
     named: list[Piece] = [(clean(from_words(origins[0])), "strong")]
     if origins[0].is_request:
         named.append((", first sent there", "muted"))
+    before = from_words(origins[0]).rpartition(_STEP)[0]
     for origin in origins[1:_MOST_ORIGINS]:
-        named += [(" or ", "muted"), (clean(from_words(origin)), "text")]
+        source, _, step = from_words(origin).rpartition(_STEP)
+        # Of who said it elsewhere, too, only the step is said.
+        named += [(" or ", "muted"), (clean(step if source == before else from_words(origin)), "text")]
+        before = source
     if len(origins) > _MOST_ORIGINS:
-        named.append((f" or {len(origins) - _MOST_ORIGINS} more", "muted"))
+        named.append((f" or {fmt.counted(len(origins) - _MOST_ORIGINS, 'other')}", "muted"))
     return named
 
 

@@ -37,10 +37,11 @@ def facts_of(contexts: RunContexts, context: CallContext, columns: int, glyphs: 
         return (*pieces, ("  ", "text"), (clean(context.why_empty), "note"))
     pieces += [("   ", "text"), (tokens_words(context, glyphs), "strong"), (" tokens", "muted")]
     if context.before is not None:
-        number = [each.place for each in contexts.calls].index(context.before) + 1
+        number = contexts.numbers[context.before] + 1
         pieces += [("   ", "text"), (f"+{context.added:,}", "added_mark"), (" ", "text")]
-        pieces += [(f"{glyphs.removed}{context.removed:,}", "removed_mark"), (f" since call {number}", "muted")]
-    if context.cuts:
+        since = "against" if context.is_chosen else "since"
+        pieces += [(f"{glyphs.removed}{context.removed:,}", "removed_mark"), (f" {since} call {number}", "muted")]
+    if context.cuts and not context.is_chosen:
         became = context.summary is not None
         pieces += [("   ", "text"), ("compacted here" if became else "cut here", "changed_mark")]
     if context.cached:
@@ -51,15 +52,14 @@ def facts_of(contexts: RunContexts, context: CallContext, columns: int, glyphs: 
     return tuple(pieces)
 
 
-def which_call(contexts: RunContexts, context: CallContext) -> tuple[Piece, ...]:
-    """`model call 22 of 31, step 34`."""
-    number = next(at for at, each in enumerate(contexts.calls, 1) if each.place == context.place)
+def which_call(contexts: RunContexts, number: int) -> tuple[Piece, ...]:
+    """`model call 22 of 31 at step 34`, of the call with a number, from 0."""
     return (
         ("model call ", "muted"),
-        (str(number), "strong"),
+        (str(number + 1), "strong"),
         (f" of {len(contexts.calls)}", "strong"),
         (" at step ", "muted"),
-        (str(context.step), "strong"),
+        (str(contexts.calls[number].step), "strong"),
     )
 
 

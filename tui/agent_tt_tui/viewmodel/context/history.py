@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
 
-__all__ = ["Chart", "call_at", "chart_of"]
+__all__ = ["Chart", "bar_cell", "call_at", "chart_of"]
 
 _LEFT: Final = 8
 _RIGHT: Final = 19
@@ -61,7 +61,7 @@ def chart_of(contexts: RunContexts, at: int, columns: int, rows: int, glyphs: Gl
         for number in shown_calls:
             role = _role(number, at)
             line.append(
-                (_cell(calls[number].tokens / most * height - (height - 1 - row), glyphs) * max(1, wide - 1), role)
+                (bar_cell(calls[number].tokens / most * height - (height - 1 - row), glyphs) * max(1, wide - 1), role)
             )
             if wide > 1:
                 line.append((" ", "text"))
@@ -100,7 +100,7 @@ def _role(number: int, at: int) -> PieceRole:
     return "key" if number == at else "model" if number < at else "faint"
 
 
-def _cell(filled: float, glyphs: Glyphs) -> str:
+def bar_cell(filled: float, glyphs: Glyphs) -> str:
     """One cell of a bar, of which so much is filled."""
     if filled <= 0:
         return " "
@@ -111,11 +111,8 @@ def _cell(filled: float, glyphs: Glyphs) -> str:
 def _axis(shown_calls: Sequence[int], at: int, wide: int) -> tuple[Piece, ...]:
     """The numbers below: the first, the last, the one that is shown, and a few between."""
     cells = len(shown_calls)
-    places = {0: "faint", cells - 1: "faint"}
-    for tick in range(1, _TICKS):
-        places[tick * (cells - 1) // _TICKS] = "faint"
     here = shown_calls.index(at)
-    places[here] = "key"
+    places = {0, here, cells - 1, *(tick * (cells - 1) // _TICKS for tick in range(1, _TICKS))}
     row: list[Piece] = []
     column = 0
     taken = sorted(places, key=lambda cell: (cell != here, cell != cells - 1, cell))

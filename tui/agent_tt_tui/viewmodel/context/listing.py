@@ -47,7 +47,7 @@ def row_pieces(row: ContextRow, context: CallContext, columns: int, glyphs: Glyp
     if row.is_rule:
         return _rule(context, columns, glyphs)
     words = _words(columns)
-    mark, role_name, text, came, tokens = _cells(row, glyphs)
+    mark, role_name, text, came, tokens = _cells(row, glyphs, "only there" if context.is_chosen else "gone")
     told: PieceRole = "removed" if row.is_cut else "strong" if row.item is not None and _is_new(row.item) else "text"
     said = show(text, words, glyphs.cut)
     pieces: list[Piece] = [mark, (" ", "text"), (fit(role_name, _ROLE, glyphs.cut), "muted"), (said, told)]
@@ -61,10 +61,10 @@ def row_pieces(row: ContextRow, context: CallContext, columns: int, glyphs: Glyp
     return tuple(pieces)
 
 
-def _cells(row: ContextRow, glyphs: Glyphs) -> tuple[Piece, str, str, str, str]:
+def _cells(row: ContextRow, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str, str, str]:
     """Mark, role, words, where from, tokens."""
     if row.folded:
-        return _fold_cells(row, glyphs)
+        return _fold_cells(row, glyphs, gone)
     item = row.items[0]
     words = item_words(item)
     if item.part.kind == "call":
@@ -77,7 +77,7 @@ def _cells(row: ContextRow, glyphs: Glyphs) -> tuple[Piece, str, str, str, str]:
     return _mark(item, glyphs), role_of(item), words, came, f"{item.tokens:,}"
 
 
-def _fold_cells(row: ContextRow, glyphs: Glyphs) -> tuple[Piece, str, str, str, str]:
+def _fold_cells(row: ContextRow, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str, str, str]:
     items = row.folded
     total = f"{sum(item.tokens for item in items):,}"
     if items[0].part.kind == "tools" and not row.is_cut:
@@ -88,7 +88,7 @@ def _fold_cells(row: ContextRow, glyphs: Glyphs) -> tuple[Piece, str, str, str, 
     if steps and steps[0] == steps[-1]:
         came = f"step {steps[0]}"
     if row.is_cut:
-        words = f"{fmt.counted(len(items), 'item')} gone: {_kinds(items)}"
+        words = f"{fmt.counted(len(items), 'item')} {gone}: {_kinds(items)}"
         return (glyphs.removed, "removed_mark"), "", words, came, f"{glyphs.removed}{total}"
     most = max(item.tokens for item in items)
     return (" ", "text"), "", f"{glyphs.alike} {len(items)} more of at most {most:,} tokens each", came, total
@@ -123,8 +123,13 @@ def _kinds(items: Sequence[Item]) -> str:
 
 def _rule(context: CallContext, columns: int, glyphs: Glyphs) -> tuple[Piece, ...]:
     whole = context.same == len(context.items)
-    cached = ", and from the cache" if context.cached else ""
-    words = "all of it is the same as in the last call" if whole else "the same as in the last call down to here"
+    # What is not recorded, such as a system prompt, may stand before all of this, and come from the cache first.
+    same = context.rest + sum(item.tokens for item in context.items[: context.same])
+    cached = ", and from the cache" if context.cached and context.cached >= same else ""
+    other = "the last call"
+    if context.is_chosen and context.before is not None:
+        other = f"the call of step {context.before[0]}"
+    words = f"all of it is the same as in {other}" if whole else f"the same as in {other} down to here"
     parts = [words, cached, "" if whole else "; below it is new or has moved"]
     while len(parts) > 1 and width("".join(parts)) + len("-- = ") + 1 > columns:
         parts.pop()

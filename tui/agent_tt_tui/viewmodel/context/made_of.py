@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["Segment", "segments_of"]
 
 _LEAST = 2
-_LEAST_NAME = 4
-"""Columns from which on the beginning of a name can be read."""
 
 
 class Segment(NamedTuple):
@@ -55,8 +53,6 @@ def segments_of(context: CallContext, columns: int) -> list[Segment]:
         inside = wide - 1
         fits = next((text for text in (f" {name} {tokens}", f" {name}") if len(text) <= inside), "")
         label = "" if fits else f"{name} {tokens}"
-        if not fits and inside > _LEAST_NAME:
-            fits = f" {name[: inside - 1]}"
         part = fmt.percent(share.tokens / context.tokens)
         found.append(Segment(share.kind, wide, fits, f" {part}" if len(part) < inside else "", label))
     return found

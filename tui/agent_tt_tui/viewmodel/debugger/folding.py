@@ -1,11 +1,14 @@
-"""Which rows a list of steps has when steps that are alike are folded into one row because not all fit."""
+"""Which rows a list of steps has: those that are alike share one where not all fit, and so do those that are hidden."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from itertools import accumulate
+from operator import itemgetter, sub
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from agent_tt._dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,11 +21,17 @@ SHORTEST = 3
 
 
 class Fold(NamedTuple):
-    """Steps `first`..`last` as one row; `like` is the step above them that they are like."""
+    """Steps `first`..`last` as one row.
+
+    Attributes:
+        first: The first of them.
+        last: The last of them.
+        like: The step above them that they are like; None where they are hidden because others were asked for.
+    """
 
     first: int
     last: int
-    like: int
+    like: int | None
 
     @property
     def hidden(self) -> int:
@@ -63,16 +72,60 @@ def fold(runs: Iterable[tuple[int, int]], surplus: int) -> list[Fold]:
     return sorted(folds, key=lambda found: found.first)
 
 
-def around(folds: Sequence[Fold], shown: int) -> list[Fold]:
+class Narrowed:
+    """Steps that were asked for, with those beside them: all others are folded.
+
+    Args:
+        context: How many steps before and after each are shown, too. One step alone is never folded: it has a row.
+        looked: The last step that is looked at; later ones are shown, as nobody knows whether they are asked for.
+    """
+
+    def __init__(self, context: int, looked: int) -> None:
+        self.context = context
+        self.looked = looked
+        self.steps: list[int] = []
+        """Those that were asked for, in order."""
+        self._folds: list[Fold] = []
+        self._begin = 0
+
+    def add(self, steps: Iterable[int]) -> Narrowed:
+        """Take in later steps that were asked for."""
+        context, folds, begin = self.context, self._folds, self._begin
+        for step in steps:
+            if step - context - begin > 1:
+                folds.append(Fold(begin, step - context - 1, None))
+            begin = step + context + 1
+            self.steps.append(step)
+        self._begin = begin
+        return self
+
+    @property
+    def folds(self) -> list[Fold]:
+        """What is folded, in order."""
+        rest = [Fold(self._begin, self.looked, None)] if self.looked > self._begin else []
+        return self._folds + rest
+
+    def has(self, step: int) -> bool:
+        """Whether a step was asked for, or nobody knows."""
+        at = bisect_left(self.steps, step)
+        return step > self.looked or (at < len(self.steps) and self.steps[at] == step)
+
+
+def fold_of(folds: Sequence[Fold], number: int) -> int | None:
+    """Which of some folds, in order, hides a step; None where none does."""
+    at = bisect_right(folds, number, key=lambda found: found.first) - 1
+    return at if at >= 0 and number <= folds[at].last else None
+
+
+def around(folds: Sequence[Fold], shown: int) -> Sequence[Fold]:
     """Split the fold that hides a step, so that the step has a row of its own."""
-    result: list[Fold] = []
-    for found in folds:
-        if not found.first <= shown <= found.last:
-            result.append(found)
-            continue
-        pieces = ((found.first, shown - 1), (shown + 1, found.last))
-        result += [Fold(first, last, found.like) for first, last in pieces if last > first]
-    return result
+    at = fold_of(folds, shown)
+    if at is None:
+        return folds
+    found = folds[at]
+    pieces = ((found.first, shown - 1), (shown + 1, found.last))
+    parts = [Fold(first, last, found.like) for first, last in pieces if last > first]
+    return [*folds[:at], *parts, *folds[at + 1 :]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +150,10 @@ class Rows:
         self.folds = tuple(folds)
         self._below: list[Below] = []
         self._below_rows: list[int] = []
-        self._starts = [found.first for found in self.folds]
-        self._hidden = [0]
-        for found in self.folds:
-            self._hidden.append(self._hidden[-1] + found.hidden)
-        self._fold_rows = [found.first - hidden for found, hidden in zip(self.folds, self._hidden, strict=False)]
+        # There may be ten thousand folds, and they are laid out again with a key.
+        self._starts: list[int] = list(map(itemgetter(0), self.folds))
+        self._hidden: list[int] = [0, *accumulate(map(sub, map(itemgetter(1), self.folds), self._starts))]
+        self._fold_rows: list[int] = list(map(sub, self._starts, self._hidden))
         for step in sorted(below):
             if not any(fold.first <= step <= fold.last for fold in self._folds_at(step)):
                 first = self.row_of(step) + 1

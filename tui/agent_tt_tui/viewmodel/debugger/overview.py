@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right, insort
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
+
+from agent_tt_tui.viewmodel.debugger.clock_axis import ClockAxis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +18,13 @@ KINDS = ("", "other", "llm", "http", "read", "write", "human")
 """Kinds of steps, weakest call first; the empty one made no call."""
 
 _NOT_ENDED = -1
+_NOT_KNOWN = -1
+_FOREVER_US = 1 << 62
+_MOST_IDLE = 8
+_FAR_BACK = 64
+"""Steps of a lane that are looked through for what models were sent before."""
 _PERCENTILE = 0.95
+_FAR_LONGER = 4
 _DEEPEST = 255
 
 
@@ -42,6 +51,14 @@ class Overview:
         self._ended = array("q", [0])
         self.span_us: tuple[int, int] = (0, 0)
         """When the first step started and the last one ended, as far as that is known."""
+        self._tokens_in = array("q", [_NOT_KNOWN])
+        self.most_context = 0
+        """The most tokens that models were sent at one step."""
+        self.most_tokens = 0
+        """The most tokens of one step, those that came back included."""
+        self._busy_until = 0
+        self._idle: list[tuple[int, int, int]] = []
+        self._axes: dict[tuple[int, int, int], ClockAxis] = {}
         self._repeats = array("q", [0])
         """A number that neighbours share which repeat the same; 0 for a step that repeats nothing."""
         self._running: set[int] = set()
@@ -61,6 +78,7 @@ class Overview:
         """
         for step in steps:
             if step.number > self.scanned:
+                self._note_idle(step)
                 self._append(step)
             self._set(step)
 
@@ -72,6 +90,14 @@ class Overview:
     def kind(self, number: int) -> str:
         """The kind of a step, one of `KINDS`."""
         return KINDS[self._kind[number]]
+
+    def count_of(self, kind: str) -> int:
+        """How many of the steps that were looked at are of a kind, one of `KINDS`."""
+        return self._kind.count(KINDS.index(kind), 1)
+
+    def lane_count(self, lane: int) -> int:
+        """How many steps of a lane were looked at."""
+        return len(self._lane_numbers[lane])
 
     def depth(self, number: int) -> int:
         """In how many steps a step is nested."""
@@ -146,6 +172,43 @@ class Overview:
         """When a step started and ended; 0 for what is not known."""
         return self._started[number], self._ended[number]
 
+    def axis(self, began_us: int, ended_us: int, columns: int) -> ClockAxis | None:
+        """The clock of the run in so many columns; None where no time is known.
+
+        Args:
+            began_us: When the run began; 0 where nobody knows.
+            ended_us: When it ended; 0 where nobody knows, or it goes on.
+            columns: How many columns.
+        """
+        begin, end = began_us or self.span_us[0], max(ended_us, self.span_us[1])
+        if not begin or end <= begin:
+            return None
+        key = (begin, end, columns)
+        if key not in self._axes:
+            idle = sorted((first, last) for _, first, last in self._idle)
+            self._axes = {key: ClockAxis(begin, end, columns, idle)}
+        return self._axes[key]
+
+    def _note_idle(self, step: Step) -> None:
+        """Note between which moments nothing ran, of the longest such times; steps begin in the order of numbers."""
+        began = step.started_us or 0
+        if began and 0 < self._busy_until < began:
+            heappush(self._idle, (began - self._busy_until, self._busy_until, began))
+            if len(self._idle) > _MOST_IDLE:
+                heappop(self._idle)
+        self._busy_until = max(self._busy_until, step.ended_us or _FOREVER_US)
+
+    def context_before(self, number: int) -> int | None:
+        """How many tokens models were sent before a step: at the last one of its lane of which that is known."""
+        if not 0 < number <= self.scanned:
+            return None
+        numbers = self._lane_numbers[self._lane[number]]
+        at = bisect_left(numbers, number)
+        for before in reversed(numbers[max(0, at - _FAR_BACK) : at]):
+            if self._tokens_in[before] > 0:
+                return self._tokens_in[before]
+        return None
+
     def in_lane(self, number: int, direction: int) -> int | None:
         """The next (direction 1) or previous (-1) step of the lane that a step ran in."""
         if not 0 < number <= self.scanned:
@@ -156,12 +219,17 @@ class Overview:
 
     @property
     def long_duration_us(self) -> int:
-        """The 95th percentile of the durations: what a full bar stands for. 0 while none is known."""
+        """What a full bar stands for; 0 while nothing is known.
+
+        It is the longest duration, so that lengths can be compared, unless that is so far beyond nearly all others
+        that their bars would be too short to tell apart: then it is the longest of those, and the bars beyond are cut.
+        """
         size, value = self._scale
         # Bars must not jump with each step of a live run, nor be sorted anew for each.
         if self.scanned >= size * 1.25 or size == 0:
             known = sorted(duration for duration in self._duration if duration > 0)
-            value = known[min(len(known) - 1, int(len(known) * _PERCENTILE))] if known else 0
+            nearly_all = known[max(0, min(len(known) - 2, int(len(known) * _PERCENTILE)))] if known else 0
+            value = known[-1] if known and known[-1] <= _FAR_LONGER * nearly_all else nearly_all
             self._scale = (self.scanned, value)
         return value
 
@@ -184,6 +252,7 @@ class Overview:
         self._duration.append(_NOT_ENDED)
         self._started.append(0)
         self._ended.append(0)
+        self._tokens_in.append(_NOT_KNOWN)
         self._repeats.append(0)
         self.scanned = step.number
 
@@ -194,6 +263,9 @@ class Overview:
         self._duration[number] = _NOT_ENDED if duration is None else duration
         self._started[number] = step.started_us or 0
         self._ended[number] = step.ended_us or 0
+        self._tokens_in[number] = _NOT_KNOWN if step.tokens_in is None else step.tokens_in
+        self.most_context = max(self.most_context, step.tokens_in or 0)
+        self.most_tokens = max(self.most_tokens, (step.tokens_in or 0) + (step.tokens_out or 0))
         known = [time for time in (*self.span_us, step.started_us, step.ended_us) if time]
         self.span_us = (min(known), max(known)) if known else (0, 0)
         if step.status == "running":

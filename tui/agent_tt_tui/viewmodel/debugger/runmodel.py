@@ -36,6 +36,9 @@ PAGE = 256
 
 _KEPT_PAGES = 64
 
+_AROUND = 64
+"""Steps on each side of one that a timeline shows with it, at most."""
+
 _LATELY_SECONDS = 60.0
 """How long after it grew a run may go on of which nothing says that it is over: spans are sent some seconds late."""
 
@@ -64,6 +67,8 @@ class RunModel:
         """Edits that nothing has run with yet."""
         self.pending_trouble = ""
         """Why a fork with them cannot be."""
+        self.range_start: int | None = None
+        """The first step of the range that somebody looks at; None where nobody marked one."""
         self.forks: dict[int, tuple[str, ...]] = {}
         """Names of the runs that were forked from this one, by the step they start at."""
         self.labels: Mapping[int, Label] = {}
@@ -135,6 +140,10 @@ class RunModel:
             for number in range((first - 1) // PAGE, (last - 1) // PAGE + 1):
                 if number not in self._pages:
                     self._fetch_page(number)
+
+    def fetch_around(self, number: int) -> None:
+        """Get a step at hand, with those on both sides that a timeline shows with it."""
+        self.fetch(number - _AROUND, number + _AROUND)
 
     def scan(self, cancelled: Callable[[], bool] = lambda: False) -> bool:
         """Look at the next page of steps for the overview.

@@ -4,22 +4,69 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.forking.terms import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from agent_tt.model import Run, Step
 
-__all__ = ["EXAMPLES", "StepWords", "read_words", "step_at"]
+__all__ = ["EXAMPLES", "WORDS", "StepWords", "Word", "read_words", "step_at"]
 
-EXAMPLES: Final = "3  +3  ~1  @1m30s  @error  NAME  errors  calls NAME  changes PATH"
-"""What can be typed, for people."""
+
+class Word(NamedTuple):
+    """One form of what can be typed.
+
+    Attributes:
+        example: How it is typed; what is in capitals stands for something.
+        help: Where it goes.
+        question: Of a word that asks: gives the question, as `find --where` takes it, about what follows the word.
+    """
+
+    example: str
+    help: str
+    question: Callable[[str], str] | None = None
+
+
+def _tool(about: str) -> str:
+    if not about:
+        raise UsageError("calls of which tool? for example: calls search_docs")
+    return f"tool == {json.dumps(about, ensure_ascii=False)}"
+
+
+def _path(about: str) -> str:
+    try:
+        if parse_path(about):
+            return f"changed(state.{about})"
+    except AgentTTError as error:
+        raise UsageError(f"changes of which value? {error.message}") from error
+    raise UsageError("changes of which value? for example: changes budget.tokens_left")
+
+
+WORDS: Final = (
+    Word("3", "to step 3; `0` is the input"),
+    Word("+3", "three steps on; `-3` goes back"),
+    Word("~1", "to the step before the last; `~0` is the last"),
+    Word("@1m30s", "to the step that ran a minute and a half after the run began"),
+    Word("@error", "to the first step that failed"),
+    Word("NAME", "to the next step whose name holds it"),
+    Word("errors", "through the steps that failed", lambda _: "error"),
+    Word("calls NAME", "through the steps that called a tool", _tool),
+    Word("writes", "through the steps with a call that writes", lambda _: 'call.effect == "write"'),
+    Word("models", "through the steps that asked a model", lambda _: 'call.kind == "llm"'),
+    Word("changes PATH", "through the steps that changed a value of the state", _path),
+)
+"""What can be typed: the one table, of which the dialog and the page of keys are made."""
+
+EXAMPLES: Final = "  ".join(word.example for word in WORDS if word.example not in ("3", "~1", "@error"))
+"""Examples for the dialog, which has 74 columns; those that every command takes as a step are left out."""
+
+_QUESTIONS: Final = {word.example.partition(" ")[0]: word for word in WORDS if word.question is not None}
 
 _COUNT: Final = re.compile(r"[+-]\d{1,12}")
 
@@ -57,14 +104,10 @@ def read_words(typed: str) -> StepWords:
             return StepWords("name", text=text)
     noun, _, rest = text.partition(" ")
     about = rest.strip()
-    if text == "errors":
-        return StepWords("question", text="error")
-    if noun == "calls":
-        if not about:
-            raise UsageError("calls of which tool? for example: calls search_docs")
-        return StepWords("question", text=f"tool == {json.dumps(about, ensure_ascii=False)}")
-    if noun == "changes":
-        return StepWords("question", text=f"changed(state.{_path(about)})")
+    word = _QUESTIONS.get(noun)
+    takes_more = word is not None and " " in word.example
+    if word is not None and word.question is not None and (takes_more or not about):
+        return StepWords("question", text=word.question(about))
     return StepWords("name", text=text)
 
 
@@ -79,12 +122,3 @@ def step_at(run: Run, steps: Iterable[Step], us: int) -> int | None:
         else:
             break
     return found
-
-
-def _path(text: str) -> str:
-    try:
-        if parse_path(text):
-            return text
-    except AgentTTError as error:
-        raise UsageError(f"changes of which value? {error.message}") from error
-    raise UsageError("changes of which value? for example: changes budget.tokens_left")

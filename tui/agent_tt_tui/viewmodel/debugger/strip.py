@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -55,6 +56,18 @@ class StripLayout(NamedTuple):
         """The first and last step that a column of a strip with many steps stands for."""
         first = -(-column * self.last // self.columns) + 1
         return first, max(first, -(-(column + 1) * self.last // self.columns))
+
+    def columns_of(self, numbers: Sequence[int]) -> set[int]:
+        """The columns of the glyphs of steps, which are in order; of very many it looks at one a column."""
+        if self.cell or len(numbers) < self.columns:
+            return set(map(self.column, numbers))
+        found: set[int] = set()
+        at = 0
+        while at < len(numbers):
+            column = self.column(numbers[at])
+            found.add(column)
+            at = bisect_left(numbers, self.steps(column + 1)[0], at + 1)
+        return found
 
     def first_beside(self, number: int) -> int:
         """The first of the steps that stand in one column with a step."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import parse_value, pretty, summary
 from agent_tt.comparing.values.words import compare_words
 from agent_tt.errors import InvalidValue

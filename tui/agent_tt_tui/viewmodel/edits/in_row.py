@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.decode import check_envelopes, decode
+from agent_tt._dataclass import dataclass
+from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.codec.text import parse_value, pretty
-from agent_tt.codec.wire import TYPE, VALUE, envelope_type
-from agent_tt.errors import InvalidValue, NotRebuildable
+from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt.errors import InvalidValue
 from agent_tt.forking.editing.edits import check_type, type_word, with_article
+from agent_tt.forking.editing.typed_text import AS_TEXT, read_as
 from agent_tt_tui.text import width as columns_of
 from agent_tt_tui.viewmodel.edits.editing import Verdict, is_plain
 
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 3
 """Rows of a text that is edited in its row; a longer one has a dialog."""
-
-_TYPED: Final = frozenset({"Decimal", "UUID", "date", "datetime", "time"})
-"""Types whose value is one text, which is what a person edits of it."""
-
-_MOST_DIGITS: Final = 4000
-"""Digits of an integer that is read; Python itself reads 4,300."""
-
-_BOOLS: Final = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +71,8 @@ class RowField:
             value = _as_it_reads(typed)
         else:
             try:
-                value = _of_type(self.recorded, typed)
-            except (ValueError, ArithmeticError, NotRebuildable):
+                value = read_as(self.recorded, typed)
+            except ValueError:
                 return Verdict(good=False, message=f"not {with_article(type_word(self.recorded))}")
         return Verdict(good=True, message=check_type(self.recorded, value), value=value)
 
@@ -93,8 +86,8 @@ class RowField:
     def stepped(self, typed: str, by: int) -> str | None:
         """Add to a typed number or, in days, to a date; turn over a truth value. None where none of these was typed."""
         try:
-            value = decode(_of_type(self.recorded, typed))
-        except (ValueError, ArithmeticError, NotRebuildable):
+            value = decode(read_as(self.recorded, typed))
+        except ValueError:
             return None
         match value:
             case bool():
@@ -116,7 +109,7 @@ class RowField:
 
 def _is_single(value: Wire) -> bool:
     if isinstance(value, dict):
-        return envelope_type(value) in _TYPED and isinstance(value.get(VALUE), str)
+        return envelope_type(value) in AS_TEXT and isinstance(value.get(VALUE), str)
     return not isinstance(value, list)
 
 
@@ -124,34 +117,6 @@ def _text_of(value: Wire) -> str:
     if isinstance(value, dict):
         return str(value[VALUE])
     return value if isinstance(value, str) else pretty(value)
-
-
-def _of_type(like: Wire, typed: str) -> Wire:
-    """Read a text as a value of the type of another one.
-
-    Raises:
-        ValueError, ArithmeticError, NotRebuildable: It is none.
-    """
-    text = typed.strip()
-    match like:
-        case str():
-            return typed
-        case bool():
-            if text.lower() not in _BOOLS:
-                raise ValueError(text)
-            return _BOOLS[text.lower()]
-        case int():
-            if len(text) > _MOST_DIGITS:
-                raise ValueError("too long")
-            return encode(int(text))
-        case float():
-            return encode(float(text))
-        case dict():
-            value: Wire = {**like, VALUE: str(Decimal(text)) if like[TYPE] == "Decimal" else text}
-            check_envelopes(value)
-            return value
-        case _:
-            raise ValueError(text)
 
 
 def _as_it_reads(typed: str) -> Wire:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.editing.edits import apply_edits, with_old_values

@@ -34,7 +34,7 @@ def insertion(state: Wire, text: str) -> Edit:
     if isinstance(parent, list):
         return Edit("insert", edit.path, edit.value)
     if isinstance(parent, dict) and path and path[-1] in parent:
-        raise InvalidEdit(f"{edit.path} is there already: e edits it")
+        raise InvalidEdit(f"{edit.path} is there already: edit it")
     return edit
 
 

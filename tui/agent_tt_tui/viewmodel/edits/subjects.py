@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path, parse_path, without_envelopes
 from agent_tt.errors import AgentTTError, PathNotFound
 from agent_tt.forking.editing.answer_text import answer_of

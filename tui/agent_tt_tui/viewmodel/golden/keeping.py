@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.golden.evidence import Evidence
 from agent_tt.golden.header import FOLDER
@@ -99,12 +100,12 @@ class Draft:
     def trouble(self) -> tuple[str, str]:
         """Why its rules cannot be kept, and what to do; ("", "") where they can."""
         if not self.chosen:
-            return "no rule is on: nothing would be judged", "space turns one on, a adds one"
+            return "no rule is on: nothing would be judged", "turn one on, or add one"
         for each in self.rules:
             if each.is_on and each.own is not None and each.own.verdict != "passed":
                 return (
                     f"the run does not pass “{each.rule.sentence}”: {each.own.said}",
-                    "e changes the rule, space turns it off",
+                    "change the rule, or turn it off",
                 )
         return "", ""
 

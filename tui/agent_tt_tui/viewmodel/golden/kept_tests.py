@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.recording_file import open_recording
@@ -179,7 +180,7 @@ def detail_lines(
         yield from wrap_text(reason, columns, role, more, limit=_LONGEST)
         yield ()
     if test.is_changed:
-        yield from wrap([("its rules were changed since it was run: r runs it again", "note")], columns)
+        yield from wrap([("its rules were changed since it was run: run it again", "note")], columns)
     last = test.last
     if last is not None and last.rules:
         for verdict in last.rules:
@@ -193,7 +194,7 @@ def detail_lines(
         yield from wrap([(clean(test.compare_command), "muted")], columns)
     if fresh is not None and fresh.outcome == "failed" and fresh.new_request is not None:
         yield ()
-        said = "what it asks has no recording: fork or record a run that asks it, and keep that with t"
+        said = "what it asks has no recording: fork or record a run that asks it, and keep that as a test"
         yield from wrap([(said, "note")], columns)
 
 

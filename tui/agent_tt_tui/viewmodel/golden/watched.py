@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.golden.watching import Began, Ended, Saved, Unread
 from agent_tt.model.usage import NO_USAGE
 from agent_tt_tui.format import cost, counted, short_path, total_tokens

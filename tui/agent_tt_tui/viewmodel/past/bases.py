@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
+    from agent_tt.querying.ranges import StepRange
     from agent_tt_tui.viewmodel.debugger.overview import Overview
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
     from agent_tt_tui.viewmodel.past.other_state import OtherState
 
-BaseKind = Literal["previous", "mark", "parent", "lane", "other", "pending"]
+BaseKind = Literal["previous", "mark", "parent", "lane", "other", "pending", "range"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Base:
         label: How the diff pane calls it.
         short: The same where there is little room.
         other: A state that a person named, which may be one of another run.
+        steps: Of a range of steps, what these alone did; None where that cannot be read.
     """
 
     kind: BaseKind
@@ -32,6 +34,7 @@ class Base:
     label: str
     short: str
     other: OtherState | None = None
+    steps: StepRange | None = None
 
 
 def bases(model: RunModel, number: int, other: OtherState | None = None) -> list[Base]:
@@ -56,6 +59,8 @@ def bases(model: RunModel, number: int, other: OtherState | None = None) -> list
     step = model.peek(number)
     if step is not None and step.parent is not None:
         found.append(Base("parent", max(0, step.parent - 1), f"since {step.parent} began", "parent"))
+    if model.range_start is not None and model.range_start <= number:
+        found.append(Base("range", None, f"from {model.range_start} on", "range"))
     if other is not None:
         found.append(Base("other", other.step, f"{other.name}@{other.step}", "other", other))
     return found

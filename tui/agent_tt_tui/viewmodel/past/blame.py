@@ -12,7 +12,7 @@ from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut, fit, width
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.querying.provenance.blaming import Blame
@@ -41,6 +41,8 @@ _LEAST_INDENT: Final = 5
 
 _OUTCOMES: Final[frozenset[LinkKind]] = frozenset({"result", "error", "answer"})
 _WHAT: Final = 13
+_WRITTEN: Final = "written at step {}, "
+"""What a reason begins with where it names the step that wrote the value."""
 _MOST_TEXT: Final = 2_000
 """Characters of a value in which the words that were passed on are looked for."""
 
@@ -100,7 +102,7 @@ def places(blame: Blame) -> list[Place]:
 
 
 def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> list[BlameRow]:
-    """Lay out who wrote a value.
+    """Lay out who wrote a value; one that stands right above is not shown again.
 
     Args:
         blame: It.
@@ -113,6 +115,8 @@ def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[in
     indent = max(_LEAST_INDENT, len(str(max((blame.step, *(place.step for place in places(blame)))))) + 1)
     for number, link in enumerate(links):
         rows.append(BlameRow(_head(link, indent, glyphs, kind_of), number))
+        if repeats(links, number):
+            continue
         rail = glyphs.rail if number + 1 < len(links) or blame.trail.ends else " "
         lead: Piece = (f"{' ' * indent}{rail} ", "faint")
         rows.append(BlameRow((lead, *_value(link, columns - indent - 2, glyphs.cut)), number))
@@ -125,6 +129,17 @@ def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[in
     last = len(links)
     rows += [BlameRow(_write(write, indent, blame, glyphs), last + number) for number, write in enumerate(blame.writes)]
     return rows
+
+
+def repeats(links: Sequence[Link], number: int) -> bool:
+    """Whether a link's value is the one that stands right above it, so that it is not shown again."""
+    here, above = links[number], links[number - 1] if number else None
+    return (
+        above is not None
+        and (here.value, here.shared) == (above.value, above.shared)
+        and type(here.value) is type(above.value)
+        and "error" not in (here.kind, above.kind)
+    )
 
 
 def default_path(view: StepView, last: int) -> Path | None:
@@ -174,7 +189,11 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
     ]
     if inside:
         pieces.append((f" {clean(inside)}", "text"))
-    why: Piece = (f"  {clean(link.why)}", "muted" if link.kind == "value" else "note")
+    # The number of the step stands before the row.
+    said = (
+        f"in step {link.why.removeprefix(own)}" if link.why.startswith(own := _WRITTEN.format(link.step)) else link.why
+    )
+    why: Piece = (f"  {clean(said)}", "muted" if link.kind == "value" else "note")
     if link.kind == "value":
         pieces.append(why)
     if link.others:  # before the reason: where a row is cut, what it may also have come from is not

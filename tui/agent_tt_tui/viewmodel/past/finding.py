@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from agent_tt._dataclass import dataclass
+from agent_tt.errors import InvalidExpression
+from agent_tt_tui.text import clean, cut, cut_start, width
+from agent_tt_tui.viewmodel.past.filtering import read_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,23 +42,15 @@ class Wish:
     regex: bool = False
     by: By = "rank"
 
-    @property
-    def question(self) -> str | None:
-        """The question about steps that was typed in place of words, without its sign; None for words."""
-        text = self.text.lstrip()
-        return text.removeprefix("?") if text.startswith("?") else None
 
-
-class StepHit(NamedTuple):
-    """A step that was found as a whole: a question holds at it.
-
-    Attributes:
-        step: Its number; 0 is the input.
-        name: What it is called; any text.
-    """
-
-    step: int
-    name: str
+def is_question(wish: Wish) -> bool:
+    """Whether a search of text cannot take what was typed: steps are asked for that are so."""
+    if wish.regex and not wish.text.lstrip().startswith("?"):
+        return False
+    try:
+        return not read_asked(wish.text).is_search
+    except InvalidExpression:
+        return True
 
 
 @dataclass(slots=True)
@@ -69,7 +65,7 @@ class HitRow:
         heading: Name of the run whose hits follow, where the row stands for that; any text.
     """
 
-    hit: Hit | StepHit
+    hit: Hit
     last: int
     count: int = 1
     like: int | None = None
@@ -88,6 +84,8 @@ class HitRows:
         """The steps with hits, each once, in order; not all of them where there are very many."""
         self.is_complete = True
         """Whether all hits are counted."""
+        self.are_steps = False
+        """Whether they are steps as wholes, and not texts in them."""
         self.newest: tuple[int, int] | None = None
         """How many of how many runs that may hold it were looked at, the newest; None where all were."""
         self.runs: int | None = None
@@ -120,14 +118,17 @@ class HitRows:
         """How many hits are not shown one by one."""
         return sum(row.count if row.like is not None else row.count - 1 for row in self.rows if not row.heading)
 
-    def add(self, hit: Hit | StepHit) -> None:
+    def add_steps(self, steps: Sequence[int]) -> None:
+        """Take in later steps that were found as wholes: the timeline has their rows."""
+        self.are_steps = True
+        self.steps += steps
+        self.hits = len(self.steps)
+
+    def add(self, hit: Hit) -> None:
         """Take in the next hit, in order of steps."""
         self.hits += 1
         if not self.steps or self.steps[-1] != hit.step:
             self.steps.append(hit.step)
-        if isinstance(hit, StepHit):
-            self.rows.append(HitRow(hit, hit.step))
-            return
         key = (hit.where, hit.excerpt, hit.start)
         first = self._first.setdefault(key, hit.step)
         last = self.rows[-1] if self.rows else None
@@ -157,8 +158,8 @@ class HitRows:
         return None
 
 
-def _name(hit: Hit | StepHit) -> tuple[object, ...]:
-    return (hit.step,) if isinstance(hit, StepHit) else (hit.run, hit.step, hit.where, hit.path, hit.call)
+def _name(hit: Hit) -> tuple[object, ...]:
+    return hit.run, hit.step, hit.where, hit.path, hit.call
 
 
 def where(hit: Hit) -> str:
@@ -170,6 +171,15 @@ def where(hit: Hit) -> str:
     if hit.call is not None:
         return f"call {hit.call} {place}" + (f" {hit.path}" if hit.path else "")
     return place
+
+
+def where_in(hit: Hit, columns: int, more: str) -> str:
+    """Say in so many columns where a hit is; of its path the end says more than the beginning."""
+    said, path = clean(where(hit)), clean(hit.path)
+    if width(said) <= columns or not path or not said.endswith(path):
+        return cut(said, columns, more)
+    lead = said.removesuffix(path)
+    return lead + cut_start(path, columns - width(lead), more)
 
 
 def edge_of(steps: Sequence[int], number: int, direction: int) -> tuple[int, bool, bool] | None:

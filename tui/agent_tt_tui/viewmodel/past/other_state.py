@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import RunNotFound
 from agent_tt.querying.checkpoints import parse_checkpoint, split_file
 from agent_tt.sources import open_source

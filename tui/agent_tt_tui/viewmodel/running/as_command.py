@@ -8,25 +8,33 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.addresses import Address, found_again
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.forking.editing.edits import is_retyped
 from agent_tt.forking.editing.forms import read_edit
 from agent_tt.intercepting.rules import read_assignment
+from agent_tt.sweeping.axes import axis_of
+from agent_tt_tui.viewmodel.runs.sweep_form import axis_line, axis_of_edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from agent_tt.asking_again.plan import AgainRequest
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource
+    from agent_tt.resuming.plan import ResumePlan
     from agent_tt.sweeping.axes import Axis
     from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup
     from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft
 
-__all__ = ["compare_command", "fork_command", "replay_command", "sweep_command"]
+__all__ = [
+    "again_command", "answers_command", "compare_command", "edit_words", "fork_command", "pdb_command",
+    "replay_command", "resume_command", "sweep_command", "sweep_resume_command",
+]  # fmt: skip
 
-_CALLS: Final = frozenset({"result", "error", "answer"})
 _DIGITS: Final = frozenset({"stop_at", "max_tokens", "seed"})
 
 
@@ -63,6 +71,29 @@ def fork_command(source: RunSource, run: Run, setup: ForkSetup) -> str:
     return _line(words, source)
 
 
+def again_command(source: RunSource, run: Run, asked: AgainRequest) -> str:
+    """The command that asks a recorded call again.
+
+    Raises:
+        UsageError: A part of it cannot be said on a command line.
+    """
+    place = str(asked.step) if asked.call is None else f"{asked.step}.{asked.call}"
+    words = ["agent-tt", "again", _name(source, run), place, "--times", str(asked.times)]
+    for edit in asked.edits:
+        words += _option(*_written(edit))
+    words += _given("--model", asked.model) + _given("--key", asked.key)
+    return _line(words, source)
+
+
+def answers_command(source: RunSource, run: Run) -> str:
+    """The command that shows the answers of a run that asked again.
+
+    Raises:
+        UsageError: Its name cannot be said on a command line.
+    """
+    return _line(["agent-tt", "again", _name(source, run)], source)
+
+
 def replay_command(source: RunSource, run: Run, *, observe: bool, agent: str, arguments: Iterable[str]) -> str:
     """The command of a replay.
 
@@ -75,13 +106,56 @@ def replay_command(source: RunSource, run: Run, *, observe: bool, agent: str, ar
     return _line(words, source, after=["--", *given] if given else [])
 
 
+def pdb_command(source: RunSource, run: Run, step: int) -> str:
+    """The command of a replay with pdb at a step.
+
+    Raises:
+        UsageError: A part of it cannot be said on a command line.
+    """
+    return _line(["agent-tt", "replay", _name(source, run), "--pdb", "--at", str(step)], source)
+
+
+def resume_command(source: RunSource, plan: ResumePlan) -> str:
+    """The command that resumes a run, with what was said of calls in flight.
+
+    Raises:
+        UsageError: A part of it cannot be said on a command line.
+    """
+    words = ["agent-tt", "resume", _name(source, plan.run)]
+    for (step, call), said in plan.decided.items():
+        if said is None:
+            words += ["--not-happened", f"{step}.{call}"]
+        else:
+            words += ["--happened", f"{step}.{call}={_json(cast('Wire', said.result))}"]
+    words += ["--redo-unrecorded"] if plan.redo_unrecorded else []
+    return _line(words, source)
+
+
+def sweep_resume_command(source: RunSource, sweep_id: str) -> str:
+    """The command that drives a sweep that is written down.
+
+    Raises:
+        UsageError: Its store cannot be said on a command line.
+    """
+    return _line(["agent-tt", "sweep", "--resume", sweep_id], source)
+
+
+def edit_words(edit: Edit) -> str:
+    """An edit as its option says it, `set budget=3`; else what it edits."""
+    try:
+        form, text = _written(edit)
+    except AgentTTError:
+        return f"{edit.op} {edit.where or 'the whole state'}"
+    return f"{form.removeprefix('--')} {text}"
+
+
 def compare_command(source: RunSource, a: Run, other: RunSource, b: Run) -> str:
     """The command that compares two runs.
 
     Raises:
         UsageError: A name cannot be said on a command line.
     """
-    second = _name(other, b) if other.path == source.path else f"{other.path}:{_name(other, b)}"
+    second = _name(other, b) if other.path == source.path else f"{_place(other)}:{_name(other, b)}"
     return _line(["agent-tt", "compare", _name(source, a), second], source)
 
 
@@ -91,8 +165,6 @@ def sweep_command(source: RunSource, run: Run, draft: SweepDraft) -> str:
     Raises:
         UsageError: It makes no sense yet, or a part of it cannot be said on a command line.
     """
-    from agent_tt_tui.viewmodel.runs.sweep_form import axis_line
-
     draft.definition()
     words = ["agent-tt", "sweep", _name(source, run), "--at", str(draft.step)]
     for axis in draft.fixed:
@@ -128,53 +200,48 @@ def _given(flag: str, value: str | None) -> list[str]:
 
 
 def _line(words: list[str], source: RunSource, after: Iterable[str] = ()) -> str:
-    words = [*words, *_option("--store", str(source.path)), *after]
+    words = [*words, *_option("--store", _place(source)), *after]
     if not all(word.replace("\n", "").isprintable() for word in words):
         raise UsageError("it holds characters that do not print, which no command should")
     return shlex.join(words)
 
 
+def _place(source: RunSource) -> str:
+    """Give what a command names a store by. A password is never said: a command finds it in AGENT_TT_STORE.
+
+    Raises:
+        UsageError: It is on a server, and nothing that may be said leads there.
+    """
+    path, text = source.path, str(source.path)
+    if isinstance(path, Address):
+        again = found_again(text)
+        if not isinstance(again, Address) or again.url != path.url:
+            raise UsageError("its store is on a server, which cannot be said in a command")
+    return text
+
+
 def _written(edit: Edit) -> tuple[str, str]:
     """The option of an edit and what follows it."""
-    form, text = _form_of(edit)
-    read = _try(lambda: read_edit(form, text))
-    if read != replace(edit, old=None):
+    axis = axis_of_edit(edit)
+    text = _text_of(axis)
+    read = _try(lambda: read_edit(axis.kind, text))
+    if read != replace(edit, old=None) or (edit.target == "result" and is_retyped(edit)):
         raise UsageError(f"the edit of {edit.where or 'the whole state'} cannot be said in a command")
-    return f"--{form}", text
+    return f"--{axis.kind}", text
 
 
-def _form_of(edit: Edit) -> tuple[str, str]:
-    if edit.target in _CALLS:
-        place = f"{edit.step}" if edit.call is None else f"{edit.step}.{edit.call}"
-        inside = edit.path if not edit.path or edit.path.startswith("[") else f".{edit.path}"
-        return edit.target, f"{place}{inside}={_json(edit.value)}"
-    match edit.target, edit.op:
-        case "state", "delete":
-            return "delete", edit.path
-        case "state", "move":
-            return "move", f"{edit.path}={edit.to}"
-        case "state", op:
-            return op, f"{edit.path}={_json(edit.value)}"
-        case "parameter", op:
-            return "param", f"{edit.path}={'null' if op == 'delete' else _json(edit.value)}"
-        case "step", _:
-            return "mute", str(edit.step)
-        case target, _:
-            return target, str(edit.value)
+def _text_of(axis: Axis) -> str:
+    """What follows the option of an edit."""
+    (value,) = axis.values
+    if axis.kind in ("mute", "model", "system"):
+        return str(value)
+    if axis.kind == "delete":
+        return axis.place
+    return f"{axis.place}={value if axis.kind == 'move' else _json(value)}"
 
 
 def _axis_text(axis: Axis) -> str:
-    from agent_tt.sweeping.axes import axis_of
-
-    (value,) = axis.values
-    if axis.kind in ("mute", "model", "system"):
-        text = str(value)
-    elif axis.kind == "delete":
-        text = axis.place
-    elif axis.kind == "move":
-        text = f"{axis.place}={value}"
-    else:
-        text = f"{axis.place}={_json(value)}"
+    text = _text_of(axis)
     if _try(lambda: axis_of(axis.kind, text)) != axis:
         raise UsageError(f"the edit of {axis.place or axis.kind} cannot be said in a command of a sweep")
     return text

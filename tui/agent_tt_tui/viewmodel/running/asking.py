@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import pretty, summary
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.editing.edits import check_type

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.format import counted, short_path
 from agent_tt_tui.viewmodel.running.fork_setup import settings_of
 

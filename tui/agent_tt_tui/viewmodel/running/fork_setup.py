@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import UsageError
 from agent_tt.forking.editing.assignments import parse_assignment, split_assignment
 from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit

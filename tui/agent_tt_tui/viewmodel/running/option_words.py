@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["without_options"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["with_keys", "without_options"]
 
 _OPTION: Final = re.compile(r"--(?P<name>[a-z][a-z-]+)(?P<value> (?:[A-Z]{2,}|[\w./]+:[\w.]+)(?:[:=][\w./]+)*)?")
+_WITH_VALUE: Final = re.compile(r"--(?P<name>[a-z]+)(?: (?:[A-Z]{2,}|'[^']*'))?")
 _LABELS: Final = {
     "as-node": "as node",
     "resume": "answer",
@@ -37,3 +41,13 @@ def without_options(advice: str, agent_key: str) -> str:
         return f"“{_LABELS.get(name, name)}”" if name in _SETTINGS else found[0]
 
     return _OPTION.sub(said, advice)
+
+
+def with_keys(advice: str, keys: Mapping[str, str]) -> str:
+    """Reword advice for the app: put the key in place of each option that has one, and of its value.
+
+    Args:
+        advice: what is advised.
+        keys: the key that does what an option does, by the option's name.
+    """
+    return _WITH_VALUE.sub(lambda found: keys.get(found["name"], found[0]), advice)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.replaying.report import VERDICT_WORDS, compared
 from agent_tt_tui.format import counted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.model import Label
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import Comparison, LanePair, Row, compare_runs
 from agent_tt.comparing.runs.without_effect import edits_without_effect
@@ -17,10 +18,14 @@ from agent_tt_tui.format import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from agent_tt.comparing.runs.divergence_reason import Reason, ReasonKind
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
 
 LineKind = Literal["pair", "fold", "edits", "input", "diverged", "rejoined"]
+
+_SURE: Final[tuple[ReasonKind, ...]] = ("edit", "code", "input", "question", "result")
+"""The causes that are certain, the most certain first."""
 
 _ARGUMENT_COLUMNS: Final = 60
 _SEVERAL: Final = 2
@@ -28,7 +33,11 @@ _PAGE: Final = 512
 """Steps whose calls are read at once."""
 
 _FOLD_FROM: Final = 3
-"""So many alike one-sided steps in a row, besides the first of them, are folded into one line."""
+"""So many alike one-sided steps in a row, besides the first of them, are folded into one line; so are pairs that are
+the same, besides the first and the last of them."""
+
+Shown = Literal["folded", "differences", "all"]
+"""How pairs are shown that are the same: their stretches folded, not at all, or one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,29 @@ class Cell:
     tool: str = ""
 
 
+@dataclass(slots=True)
+class Spent:
+    """What the calls of one name took in a run; denied ones are left out, and those that a fork has from the recording.
+
+    Attributes:
+        kind: What kind of step its glyph is that of.
+        name: The tool or the model.
+        calls: How many there were.
+        duration_us: Microseconds of those of which that is known; None where it is of none.
+    """
+
+    kind: str
+    name: str
+    calls: int = 0
+    duration_us: int | None = None
+
+    def add(self, call: Call) -> None:
+        """Count a call."""
+        self.calls += 1
+        if call.duration_us is not None:
+            self.duration_us = (self.duration_us or 0) + call.duration_us
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of the comparison.
@@ -55,16 +87,19 @@ class Line:
     Attributes:
         kind: `pair` (one side may be empty) and `fold` can be selected; the others are rules between them.
         row: The pair; for a fold its first.
-        count: How many rows a fold stands for; 1 otherwise.
-        last: The last row that a fold stands for.
+        more: The other rows that a fold stands for.
         text: What a rule says.
     """
 
     kind: LineKind
     row: Row | None = None
-    count: int = 1
-    last: Row | None = None
+    more: tuple[Row, ...] = ()
     text: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many rows it stands for; 1 for a rule too."""
+        return 1 + len(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +112,27 @@ class CompareView:
         cells_b: The steps of B by number.
         elsewhere: Of a row that has a step on one side only, the number under which the other run took it at another
             place.
+        spent_a: What the calls of A took, by kind and name.
+        spent_b: The same of B.
     """
 
     comparison: Comparison
     cells_a: Mapping[int, Cell]
     cells_b: Mapping[int, Cell]
     elsewhere: Mapping[Row, int] = field(default_factory=dict)
+    spent_a: Mapping[tuple[str, str], Spent] = field(default_factory=dict)
+    spent_b: Mapping[tuple[str, str], Spent] = field(default_factory=dict)
 
-    def lines(self, *, only_differences: bool = False) -> list[Line]:
+    def lines(self, shown: Shown = "folded") -> list[Line]:
         """The lines to draw, in order.
 
         Args:
-            only_differences: Leave out the pairs that are the same.
+            shown: What becomes of the pairs that are the same.
         """
-        rows = [row for row in self.comparison.rows if not (only_differences and row.kind == "same")]
+        rows = [row for row in self.comparison.rows if not (shown == "differences" and row.kind == "same")]
         lines: list[Line] = []
         rules = self._rules()
-        for line in self._folded(rows, rules):
+        for line in self._folded(rows, rules, folds_same=shown == "folded"):
             lines += rules.get(line.row, ()) if line.row is not None else ()
             lines.append(line)
         return lines
@@ -143,18 +182,31 @@ class CompareView:
         without = some if unmade else ""
         return [Line("edits", text=f"{count}{without}: {paths}")] if edits else []
 
-    def _folded(self, rows: Sequence[Row], rules: Mapping[Row | None, list[Line]]) -> Iterator[Line]:
+    def _folded(
+        self, rows: Sequence[Row], rules: Mapping[Row | None, list[Line]], *, folds_same: bool
+    ) -> Iterator[Line]:
         index = 0
         while index < len(rows):
             end = index + 1
+            if folds_same and self._goes_on(rows[index]):
+                while end < len(rows) and rows[end] not in rules and self._goes_on(rows[end]):
+                    end += 1
+                yield from _without_middle(rows[index:end])
+                index = end
+                continue
             while end < len(rows) and rows[end] not in rules and self._alike(rows[index], rows[end]):
                 end += 1
             yield Line("pair", rows[index])
             if end - index - 1 >= _FOLD_FROM:
-                yield Line("fold", rows[index + 1], end - index - 1, rows[end - 1])
+                yield Line("fold", rows[index + 1], tuple(rows[index + 2 : end]))
             else:
                 yield from (Line("pair", row) for row in rows[index + 1 : end])
             index = end
+
+    def _goes_on(self, row: Row) -> bool:
+        """Whether nothing is to be seen at a pair: both did the same, and nothing went wrong."""
+        cell = self.cells_a.get(row.a or 0)
+        return row.kind == "same" and cell is not None and cell.step.status != "error"
 
     def _alike(self, first: Row, other: Row) -> bool:
         if first in self.elsewhere or other in self.elsewhere:
@@ -167,6 +219,18 @@ class CompareView:
         if one is None or two is None:
             return False
         return _title(one) == _title(two)
+
+
+def _without_middle(rows: Sequence[Row]) -> Iterator[Line]:
+    """Pairs that are the same, in a row: the first and the last, and between them one line for all others."""
+    middle = rows[1:-1]
+    yield Line("pair", rows[0])
+    if len(middle) >= _FOLD_FROM:
+        yield Line("fold", middle[0], tuple(middle[1:]))
+    else:
+        yield from (Line("pair", row) for row in middle)
+    if len(rows) > 1:
+        yield Line("pair", rows[-1])
 
 
 def _title(cell: Cell) -> tuple[str, ...]:
@@ -183,12 +247,23 @@ def tool_of(step: Step, calls: Sequence[Call]) -> str:
 
 def parting_text(comparison: Comparison) -> str:
     """Why two runs part, and in which lane where there are several, and what becomes of it; empty where they do not."""
+    lane = parting_lane(comparison)
+    return "; ".join([*(each.text for each in by_certainty(comparison.reasons)), *([lane] if lane else [])])
+
+
+def by_certainty(reasons: Sequence[Reason]) -> list[Reason]:
+    """Sort reasons: causes that are certain come first, then what a model or an agent did because of them."""
+    return sorted(reasons, key=lambda each: _SURE.index(each.kind) if each.kind in _SURE else len(_SURE))
+
+
+def parting_lane(comparison: Comparison) -> str:
+    """In which lane two runs part, where there are several, and what becomes of it: `in papers, rejoined at 7`."""
     row = next((row for row in comparison.rows if row.kind not in ("same", "pending")), None)
     if row is None or len(comparison.lanes) < _SEVERAL:
-        return comparison.because
+        return ""
     lane = next((lane for lane in comparison.lanes if (lane.a, lane.b) == row.lanes), None)
     fate = "" if lane is None else f", {lane_fate(lane)}"
-    return f"{comparison.because}; in {row.lanes[0] or row.lanes[1]}{fate}"
+    return f"in {row.lanes[0] or row.lanes[1]}{fate}"
 
 
 def lane_fate(lane: LanePair) -> str:
@@ -238,8 +313,10 @@ def read_comparison(
         AgentTTError: A run cannot be read.
     """
     comparison = compare_runs(source_a, run_a, source_b, run_b, cancelled=cancelled)
-    cells_a, cells_b = _cells(source_a, run_a, cancelled), _cells(source_b, run_b, cancelled)
-    return CompareView(comparison, cells_a, cells_b, elsewhere(comparison))
+    spent_a: dict[tuple[str, str], Spent] = {}
+    spent_b: dict[tuple[str, str], Spent] = {}
+    cells_a, cells_b = _cells(source_a, run_a, spent_a, cancelled), _cells(source_b, run_b, spent_b, cancelled)
+    return CompareView(comparison, cells_a, cells_b, elsewhere(comparison), spent_a, spent_b)
 
 
 def elsewhere(comparison: Comparison) -> dict[Row, int]:
@@ -253,22 +330,33 @@ def elsewhere(comparison: Comparison) -> dict[Row, int]:
     return found
 
 
-def _cells(source: RunSource, run: Run, cancelled: Callable[[], bool]) -> dict[int, Cell]:
+def _cells(
+    source: RunSource, run: Run, spent: dict[tuple[str, str], Spent], cancelled: Callable[[], bool]
+) -> dict[int, Cell]:
+    """The steps of a run by number; what their calls took is added to `spent`."""
     cells = {}
     steps = source.steps(run.id)
     pages = source.capabilities.pages
     for start in range(0, len(steps), _PAGE):
         page = steps[start : start + _PAGE]
         by_step: defaultdict[int, list[Call]] = defaultdict(list)
+        heads: defaultdict[int, list[Call]] = defaultdict(list)  # they have the times, and of models the names
         if pages:
             for call in source.call_page(run.id, page[0].number, page[-1].number + 1):
                 by_step[call.step].append(call)
+            for call in source.call_heads(run.id, page[0].number, page[-1].number + 1):
+                heads[call.step].append(call)
         for step in page:
             if cancelled():
                 raise Interrupted("the comparison was given up")
             if step.calls and not pages:
                 by_step[step.number] += source.calls(run.id, step.number)
             calls = by_step[step.number]
+            for call in [] if step.inherited else heads.get(step.number, calls):
+                if (call.kind == "llm" or call.kind in ACTING) and call.status != "denied":
+                    kind = call.effect or "read" if call.kind == "tool" else call.kind
+                    name = call.facts.model or call.name if call.kind == "llm" else call.name
+                    spent.setdefault((kind, name), Spent(kind, name)).add(call)
             denied = any(call.status == "denied" for call in calls)
             cells[step.number] = Cell(step, _argument(calls), denied, tool_of(step, calls))
     return cells

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui import format as fmt
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def first_lines(page: Page) -> list[FirstLine]:
     roots = [run for run in page.runs if not run.archived and all(word in run.name.casefold() for word in words)]
     if roots:
         more = f"{fmt.counted(len(page.runs), 'run')} in the store"
-        lines += [FirstLine("blank"), FirstLine("title", "RECORDED RUNS", "enter: all of them", more, opens="runs")]
+        lines += [FirstLine("blank"), FirstLine("title", "RECORDED RUNS", "open: all of them", more, opens="runs")]
         lines += [FirstLine("run", run.name, run=run) for run in roots[:_MOST_RUNS]]
     if not page.is_folder and not words:
         start = [
@@ -107,7 +108,7 @@ def _sessions(page: Page, words: Sequence[str]) -> list[FirstLine]:
     count = f"{fmt.count(len(fitting))} found, {fmt.count(len(here))} here"
     lines = [FirstLine("title", "SESSIONS OF YOUR CODING AGENTS", "in this folder first", count)]
     if not fitting:
-        why = "none fits: esc shows all of them" if words else "none was found" if page.is_done else "looking"
+        why = "none fits what was typed" if words else "none was found" if page.is_done else "looking"
         return [*lines, FirstLine("more", words=why)]
     shown = others if page.is_open or words else others[: page.most]
     lines.append(FirstLine("columns"))
@@ -118,7 +119,7 @@ def _sessions(page: Page, words: Sequence[str]) -> list[FirstLine]:
             programs[each.program] = programs.get(each.program, 0) + 1
         counts = ", ".join(f"{program} {fmt.count(number)}" for program, number in programs.items())
         said = f"{fmt.count(len(left))} more in other folders: {counts}"
-        lines.append(FirstLine("more", words=said, note="enter: all of them", opens="others"))
+        lines.append(FirstLine("more", words=said, note="open: all of them", opens="others"))
     return lines
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, Interrupted

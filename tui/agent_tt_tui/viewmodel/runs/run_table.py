@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AT_THE_END",
     "NOWHERE",
+    "all_changed",
     "change",
     "changed_words",
     "counts_of",
@@ -81,9 +82,18 @@ def change(old: float | None, new: float | None, times: str) -> str:
 
 def changed_words(row: TableRow, columns: int, more: str) -> str:
     """What was changed, each cut from its beginning where it is long: of a path and its value the end says more."""
-    shown = [clean(each[:_LONGEST]) for each in row.changed]
+    shown = _changes(row)
     most = fair_share([width(each) for each in shown], columns - 2 * (len(shown) - 1))
     return "; ".join(cut_start(each, most, more) for each in shown)
+
+
+def all_changed(row: TableRow) -> str:
+    """What was changed, in full."""
+    return "; ".join(_changes(row))
+
+
+def _changes(row: TableRow) -> list[str]:
+    return [clean(each[:_LONGEST]) for each in row.changed]
 
 
 def counts_of(outcome: Outcome) -> tuple[str, str, str]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, overload
+from functools import cached_property
+from itertools import compress, count, repeat
+from operator import attrgetter, contains, or_
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, overload
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from agent_tt.model import Run
 
 SortKey = Literal["age", "name", "status", "steps", "cost"]
+Sweeps = Literal["apart", "grouped", "folded"]
+"""How the runs of a sweep stand in a list; see `run_rows`."""
 
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("age", "name", "status", "steps", "cost")
 """What runs can be sorted by, in the order in which a key goes through them."""
@@ -65,19 +70,26 @@ class RunRow:
     last: tuple[bool, ...] = ()
     group: SweepGroup | None = None
 
+    @property
+    def id(self) -> str:
+        """The id of what it stands for: the run's, or the sweep's."""
+        return self.run.id if self.group is None else self.group.id
+
 
 class ListedRuns(Sequence[RunRow]):
     """Rows of the browser. That of a run without forks, as nearly all are, is made when it is asked for."""
 
-    def __init__(self, items: Sequence[Run | RunRow], *, running: bool) -> None:
+    def __init__(self, items: Sequence[Run | RunRow], *, running: Collection[str]) -> None:
         """Hold the rows.
 
         Args:
             items: In order, rows, and runs that stand for a row of theirs.
-            running: Whether one of the runs runs, as far as that is known without looking at each.
+            running: The ids of all runs that run, whether they are among these or not.
         """
         self._items = items
-        self._may_run = running
+        self._running = running
+        self._places: Mapping[str, int] = dict(zip(map(attrgetter("id"), items), count()))
+        """Where each run stands, and each sweep, by its id."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -89,37 +101,33 @@ class ListedRuns(Sequence[RunRow]):
     def __getitem__(self, index: int | slice) -> RunRow | Sequence[RunRow]:
         found = self._items[index]
         if isinstance(found, Sequence):
-            return ListedRuns(found, running=self._may_run)
+            return ListedRuns(found, running=self._running)
         return found if isinstance(found, RunRow) else RunRow(found, found.name)
 
-    @property
+    @cached_property
+    def _groups(self) -> Sequence[SweepGroup]:
+        rows = (item for item in self._items if isinstance(item, RunRow))
+        return [row.group for row in rows if row.group is not None]
+
+    @cached_property
     def total(self) -> int:
         """How many runs the rows stand for."""
-        groups = (item.group for item in self._items if isinstance(item, RunRow) and item.group is not None)
-        return len(self) + sum(len(group.runs) - 1 for group in groups)
+        return len(self) + sum(len(group.runs) - 1 for group in self._groups)
 
-    @property
+    @cached_property
     def running(self) -> bool:
         """Whether one of the runs runs."""
-        return self._may_run and any(
-            row.run.status == "running" or (row.group is not None and row.group.running) for row in self
+        return bool(self._running) and (
+            any(run in self._places for run in self._running) or any(group.running for group in self._groups)
         )
 
-    def runs(self, ids: Container[str]) -> list[Run]:
-        """The runs that are named, in the order of their rows."""
-        shown = (item.run if isinstance(item, RunRow) else item for item in self._items)
-        return [run for run in shown if run.id in ids]
+    def runs(self, ids: Iterable[str]) -> list[Run]:
+        """The runs that are named and have a row of their own, in the order of their rows."""
+        return [self[place].run for place in sorted(self._places[run] for run in ids if run in self._places)]
 
     def index_of(self, row: RunRow) -> int | None:
         """Where the run of a row stands, or its sweep; None where it does not."""
-        wanted, group = row.run.id, row.group.id if row.group is not None else None
-        for index, item in enumerate(self._items):
-            if not isinstance(item, RunRow):
-                if item.id == wanted and group is None:
-                    return index
-            elif (item.group.id == group) if item.group is not None else (group is None and item.run.id == wanted):
-                return index
-        return None
+        return self._places.get(row.id)
 
 
 class RunIndex:
@@ -131,56 +139,120 @@ class RunIndex:
         """The runs, as they were read."""
         self.archived = sum(run.archived for run in runs)
         """How many of them are archived."""
-        self.running = any(run.status == "running" for run in runs)
-        """Whether one of them runs."""
-        parents = {run.parent for run in runs if run.parent is not None}
-        self._has_forks = any(run.id in parents for run in runs) if parents else False
-        self._known = {run.id: run for run in runs} if self._has_forks else {}
-        self._orders: dict[SortKey, tuple[list[Run], list[str]]] = {}
+        self.running: Collection[str] = frozenset(run.id for run in runs if run.status == "running")
+        """The ids of those that run."""
+        self._orders: dict[tuple[SortKey, bool], _Order] = {}
 
-    def is_ready(self, sort: SortKey) -> bool:
-        """Whether an order is known."""
-        return sort in self._orders
+    def looks_at(self, *, sort: SortKey, text: str, archived: bool, sweeps: Sweeps) -> int:
+        """How many runs are looked at to give rows: all, where their order is not known yet."""
+        text = text.lower()
+        order = self._orders.get((sort, archived or text == ARCHIVED or not self.archived))
+        return len(self.runs) if order is None else order.looks_at(text, sweeps)
 
-    def prepare(self, sort: SortKey) -> RunIndex:
-        """Find out an order, which takes a while for very many runs."""
-        self._ordered(sort)
+    def prepare(self, sort: SortKey, *, archived: bool) -> RunIndex:
+        """Find out an order and lay out all of it, which takes a while for very many runs."""
+        self.rows(sort=sort, archived=archived, sweeps="folded")
         return self
 
-    def _ordered(self, sort: SortKey) -> tuple[list[Run], list[str]]:
-        if sort not in self._orders:
-            runs = sorted(self.runs, key=_order(sort))
-            self._orders[sort] = runs, [_text(run) for run in runs]
-        return self._orders[sort]
+    def _ordered(self, sort: SortKey, *, archived: bool) -> _Order:
+        key = sort, archived or not self.archived
+        if key not in self._orders:
+            shown = self.runs if key[1] else [run for run in self.runs if not run.archived]
+            self._orders[key] = _Order(sorted(shown, key=_order(sort)), self.running)
+        return self._orders[key]
 
     def rows(
-        self,
-        *,
-        sort: SortKey = "age",
-        text: str = "",
-        archived: bool = True,
-        sweeps: Literal["apart", "grouped", "folded"] = "apart",
+        self, *, sort: SortKey = "age", text: str = "", archived: bool = True, sweeps: Sweeps = "apart"
     ) -> ListedRuns:
         """Order runs as a tree; see `run_rows`."""
-        runs, texts = self._ordered(sort)
         text = text.lower()
-        found, known = runs, self._known
-        if text:
-            found = [run for run, words in zip(runs, texts, strict=True) if text in words]
-        if self.archived and not archived and text != ARCHIVED:
-            found = [run for run in found if not run.archived]
-            known = {run_id: run for run_id, run in known.items() if not run.archived}
-        if not self._has_forks:
-            return ListedRuns(found, running=self.running)
-        kept = _with_ancestors(known, found) if text else set(known)
-        children: dict[str | None, list[Run]] = {}
-        for run in runs:
-            if run.id in kept:
-                children.setdefault(run.parent if run.parent in kept else None, []).append(run)
-        roots = children.pop(None, [])
-        for forks in children.values():
-            forks.sort(key=_made)
-        return ListedRuns(list(_items(roots, children, sweeps)), running=self.running)
+        return self._ordered(sort, archived=archived or text == ARCHIVED).rows(text, sweeps)
+
+
+class _Answer(NamedTuple):
+    """What a text finds, and what that was forked from.
+
+    Attributes:
+        text: The text.
+        roots: Those of them that are no forks, in order.
+        words: The words of each.
+        forks: The others.
+        before: What a part of the text finds, among which it was looked for; None for all runs.
+    """
+
+    text: str
+    roots: Sequence[Run]
+    words: Sequence[str]
+    forks: Sequence[Run]
+    before: _Answer | None = None
+
+
+class _Order:
+    """Runs in an order. What one looks for with each further letter is found among what was found before it."""
+
+    def __init__(self, runs: Sequence[Run], running: Collection[str]) -> None:
+        self._running = running
+        known = {run.id for run in runs}
+        forks = [run for run in runs if run.parent in known]
+        self._parents = {run.id: run.parent for run in forks}
+        roots = [run for run in runs if run.id not in self._parents]
+        self._words = {run.id: _text(run) for run in forks}
+        self._all = self._last = _Answer("", roots, [_text(run) for run in roots], forks)
+        self._laid: Mapping[tuple[str, Sweeps], ListedRuns] = {}
+        """Of all runs, and of the text that was asked for last."""
+
+    def looks_at(self, text: str, sweeps: Sweeps) -> int:
+        """How many runs are looked at to give the rows of what a text finds."""
+        known = self._nearest(text)
+        return 0 if (text, sweeps) in self._laid else len(known.roots) + len(known.forks)
+
+    def rows(self, text: str, sweeps: Sweeps) -> ListedRuns:
+        """The rows of what a text finds."""
+        rows = self._laid.get((text, sweeps))
+        if rows is None:
+            answer = self._answer(text)
+            children: dict[str | None, list[Run]] = {}
+            for fork in answer.forks:
+                children.setdefault(fork.parent, []).append(fork)
+            for forks in children.values():
+                forks.sort(key=_made)
+            rows = ListedRuns(_items(answer.roots, children, sweeps), running=self._running)
+            # What is kept never changes, so that nobody is in the way of a thread that looks for another text.
+            self._laid = {key: laid for key, laid in self._laid.items() if not key[0]} | {(text, sweeps): rows}
+        return rows
+
+    def _answer(self, text: str) -> _Answer:
+        before = self._nearest(text)
+        if text == before.text:
+            return before
+        holds = list(map(contains, before.words, repeat(text)))
+        forks = before.forks
+        if forks:
+            kept = self._with_ancestors(fork.id for fork in forks if text in self._words[fork.id])
+            forks = [fork for fork in forks if fork.id in kept]
+            above = kept - self._parents.keys()
+            if above:
+                holds = list(map(or_, holds, map(above.__contains__, map(attrgetter("id"), before.roots))))
+        roots, words = list(compress(before.roots, holds)), list(compress(before.words, holds))
+        self._last = _Answer(text, roots, words, forks, before)
+        return self._last
+
+    def _nearest(self, text: str) -> _Answer:
+        """The answer to the longest part of a text that is known: letters are added and taken back at the end."""
+        answer: _Answer | None = self._last
+        while answer is not None and answer.text not in text:
+            answer = answer.before
+        return answer or self._all
+
+    def _with_ancestors(self, forks: Iterable[str]) -> set[str]:
+        """The ids of forks and of what they were forked from."""
+        kept: set[str] = set()
+        for fork in forks:
+            run: str | None = fork
+            while run is not None and run not in kept:
+                kept.add(run)
+                run = self._parents.get(run)
+        return kept
 
 
 def run_rows(
@@ -189,7 +261,7 @@ def run_rows(
     sort: SortKey = "age",
     text: str = "",
     archived: bool = True,
-    sweeps: Literal["apart", "grouped", "folded"] = "apart",
+    sweeps: Sweeps = "apart",
 ) -> ListedRuns:
     """Order runs as a tree.
 
@@ -206,25 +278,32 @@ def run_rows(
 
 
 def _items(
-    roots: Sequence[Run],
-    children: Mapping[str | None, Sequence[Run]],
-    sweeps: Literal["apart", "grouped", "folded"],
-) -> Iterator[Run | RunRow]:
+    roots: Sequence[Run], children: Mapping[str | None, Sequence[Run]], sweeps: Sweeps
+) -> Sequence[Run | RunRow]:
     """The rows of runs with those of their forks."""
-    for root in roots:
-        if root.id not in children:
-            yield root
-            continue
-        # An explicit stack: a chain of forks of forks may be longer than Python's own stack is deep.
-        pending = [RunRow(root, root.name)]
-        while pending:
-            row = pending.pop()
-            yield row
-            if row.group is None:
-                below = _below(row, children.get(row.run.id, []), grouped=sweeps != "apart")
-            else:
-                below = [] if sweeps == "folded" else _members(row, row.group)
-            pending += reversed(below)
+    if not children:
+        return roots
+    items: list[Run | RunRow] = []
+    done = 0
+    for at in compress(count(), map(children.__contains__, map(attrgetter("id"), roots))):
+        items += roots[done:at]
+        items += _tree(roots[at], children, sweeps)
+        done = at + 1
+    return [*items, *roots[done:]]
+
+
+def _tree(root: Run, children: Mapping[str | None, Sequence[Run]], sweeps: Sweeps) -> Iterator[RunRow]:
+    """The rows of a run and of its forks."""
+    # An explicit stack: a chain of forks of forks may be longer than Python's own stack is deep.
+    pending = [RunRow(root, root.name)]
+    while pending:
+        row = pending.pop()
+        yield row
+        if row.group is None:
+            below = _below(row, children.get(row.run.id, []), grouped=sweeps != "apart")
+        else:
+            below = [] if sweeps == "folded" else _members(row, row.group)
+        pending += reversed(below)
 
 
 def _below(row: RunRow, forks: Sequence[Run], *, grouped: bool) -> list[RunRow]:
@@ -262,16 +341,6 @@ def _text(run: Run) -> str:
     words += [word for word, holds in ((PINNED, run.pinned), (ARCHIVED, run.archived)) if holds]
     words += [value for value in run.metadata.values() if isinstance(value, str)]
     return "\n".join(words).lower()
-
-
-def _with_ancestors(known: dict[str, Run], found: Iterable[Run]) -> set[str]:
-    kept: set[str] = set()
-    for run in found:
-        at: Run | None = run
-        while at is not None and at.id not in kept:
-            kept.add(at.id)
-            at = known.get(at.parent) if at.parent else None
-    return kept
 
 
 def _made(run: Run) -> tuple[int, str]:

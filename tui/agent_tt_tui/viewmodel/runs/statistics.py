@@ -6,12 +6,12 @@ What is not known is `–`, never 0. Days are those of UTC.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
 
+from agent_tt._dataclass import dataclass
 from agent_tt.model.statistics import CallGroups, RunGroups
 from agent_tt_tui import format as fmt
 from agent_tt_tui.status import run_glyph, run_tone

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.forking.editing.edits import is_retyped
 from agent_tt.forking.request import ForkRequest
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.sweeping.axes import KINDS, Axis, axes_of, axis_of
@@ -96,7 +98,7 @@ class SweepDraft:
             UsageError: It makes no sense.
         """
         if not self.lines and self.samples < 2:
-            raise UsageError("nothing is varied yet", hint="enter says what, or take several samples")
+            raise UsageError("nothing is varied yet", hint="say what, or take several samples")
         return Definition(
             axes=axes_of([*self.fixed, *map(axis_line, self.lines)]),
             fork=ForkRequest(self.step, allow=self.allow),
@@ -144,7 +146,8 @@ def axis_of_edit(edit: Edit) -> Axis:
     """The axis that makes a pending edit in every run."""
     match edit.target:
         case "state":
-            return Axis(edit.op, edit.path, (edit.to,) if edit.op == "move" else (edit.value,))
+            kind = "retype" if edit.op == "set" and is_retyped(edit) else edit.op
+            return Axis(kind, edit.path, (edit.to,) if edit.op == "move" else (edit.value,))
         case "step":
             return Axis("mute", "", (str(edit.step),))
         case "result" | "error" | "answer":

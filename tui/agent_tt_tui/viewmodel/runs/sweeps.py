@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers, why_not
@@ -28,7 +28,6 @@ __all__ = [
     "interval",
     "left",
     "neighbour",
-    "percent",
     "place",
     "read_chosen",
     "spent",
@@ -89,11 +88,6 @@ def _text(sample: Sample, asked: int | None) -> str:
         return "holds" if sample.holds[asked] else "does not hold"
     found = sample.found[asked]
     return "nothing there" if isinstance(found, Missing) else summary(found, _LONGEST)
-
-
-def percent(share: float) -> str:
-    """`60 %`."""
-    return f"{round(100 * share)} %"
 
 
 def interval(rate: Rate) -> str:

@@ -3,7 +3,9 @@
 | module | does |
 |---|---|
 | `tree`, `parts`, `values`, `rawtext` | a state as a tree and as text |
-| `arrival`, `tall_rows` | what of it is unfolded when it comes on screen; rows of several lines |
+| `arrival` | what of it is unfolded when it comes on screen |
 | `pieces`, `highlight` | text in rows, each piece in its role; colours of code |
-| `difflines`, `difftext` | what differs between two values or texts |
+| `brief` | a value on one row, whole entries and a count of the others |
+| `blocks` | rows that are shown in full as far as rows are free |
+| `difflines`, `difftext`, `sides` | what differs between two values or texts |
 """

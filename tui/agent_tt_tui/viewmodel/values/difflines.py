@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt_tui.text import clean, cut, cut_start, fit, width
-from agent_tt_tui.viewmodel.calls.messages import line_of
+from agent_tt_tui.viewmodel.calls.messages import line_at, line_of
 from agent_tt_tui.viewmodel.values.difftext import CUT, INDENT, MOST_ROWS, MOST_TEXT, DiffLine, compare_texts, wrapped
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _TO = 3
 """Columns that an arrow between two pieces takes."""
+
+_LEAST_OLD = 12
+"""Columns that a long old value has at least where it stands behind its path."""
 
 _MOST_CHANGES = 500
 _MOST_ALIKE = 30
@@ -218,7 +221,7 @@ def _reordered(path: Piece, change: Change) -> DiffLine:
 
 
 def _gone(path: Piece, value: Wire, columns: int) -> DiffLine:
-    said = line_of(value)
+    said = line_at(path[0], value)
     lead: Piece = (" ", "muted") if said is None else _speaker(said[0])
     room = columns - 2 - width(path[0]) - _cells(lead)
     shown = _short(value, room) if said is None else cut(said[1], max(1, room), CUT)
@@ -244,7 +247,7 @@ def _cells(piece: Piece) -> int:
 def _whole(sign: Sign, path: Piece, value: Wire, columns: int) -> Iterator[DiffLine]:
     """A value that is new: on the row of its path if it fits there."""
     room = columns - 2 - width(path[0]) - 1
-    said = line_of(value)
+    said = line_at(path[0], value)
     if said is not None:
         lead = _speaker(said[0])
         words = cut(said[1], max(1, room + 1 - _cells(lead)), CUT)
@@ -296,13 +299,18 @@ def _values(path: Piece, old: Wire, new: Wire, columns: int, column: int) -> Ite
         yield DiffLine("~", 2, (path, gap, *pieces))
         return
     room = columns - INDENT
-    if isinstance(new, str):
-        yield DiffLine("~", 2, (path, ("  ", "text"), (_short(old, room // 2), "removed"), ("", "to")))
-        yield from wrapped([(clean(new[:MOST_TEXT]), "new")], columns)
-        return
-    yield DiffLine("~", 2, (path,))
-    yield DiffLine("", INDENT, ((cut(before, room, CUT), "removed"),))
-    yield DiffLine("", INDENT - 2, (("", "to"), (cut(after, room, CUT), "added")))
+    at_path = columns - 2 - width(path[0]) - 2
+    if isinstance(new, str) and at_path >= min(width(before), _LEAST_OLD):
+        yield DiffLine("~", 2, (path, ("  ", "text"), (_short(old, at_path), "removed")))
+    else:
+        yield DiffLine("~", 2, (path,))
+        yield DiffLine("", INDENT, ((cut(before, room, CUT), "removed"),))
+    to: Piece = ("", "to")
+    if isinstance(new, str) and new:
+        for number, row in enumerate(wrapped([(clean(new[:MOST_TEXT]), "new")], columns)):
+            yield row if number else DiffLine("", INDENT - _TO, (to, *row.pieces))
+    else:
+        yield DiffLine("", INDENT - _TO, (to, (cut(after, room, CUT), "added")))
 
 
 def _inside(old: Wire, new: Wire) -> str:

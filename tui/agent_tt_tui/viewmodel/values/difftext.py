@@ -13,8 +13,11 @@ from agent_tt_tui.viewmodel.values.pieces import append, words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-Role: TypeAlias = Literal["path", "text", "muted", "new", "added", "removed", "to", "failed"]
-"""How a piece is drawn: `new` is a whole new value, `added` and `removed` are words, `to` stands between values."""
+Role: TypeAlias = Literal["path", "text", "muted", "new", "added", "removed", "to", "failed", "note"]
+"""How a piece is drawn: `new` is a whole new value, `added` and `removed` are words, `to` stands between values.
+
+`muted` and `note` are what is said about the values.
+"""
 
 Piece: TypeAlias = tuple[str, Role]
 Sign: TypeAlias = Literal["+", "-", "~", ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from agent_tt_tui.text import clean, cut, width
 
@@ -16,6 +16,12 @@ PieceRole: TypeAlias = Literal[
     "added_mark", "removed_mark", "changed_mark", "yours", "failed", "failed_text", "well", "hit",
 ]  # fmt: skip
 """Roles of `agent_tt_tui.palette`; `new` is a whole new value, `added`, `removed` and `hit` (found) are words."""
+
+_ARROWS: Final = frozenset({"→", ">"})
+"""As Unicode and ASCII have it."""
+
+_BREAKS: Final = "(,/_."
+"""Marks in a word after which it is broken."""
 
 Role = TypeVar("Role", bound=str)
 
@@ -45,28 +51,57 @@ class TextLine(NamedTuple):
     place: Path | None = None
 
 
-def wrap(pieces: Iterable[Piece], columns: int) -> Iterator[tuple[Piece, ...]]:
+def wrap(pieces: Iterable[Piece], columns: int, below: int | None = None) -> Iterator[tuple[Piece, ...]]:
     """Break pieces into rows between words, and inside words that are wider than a row.
+
+    An arrow stands before what it leads to, never at the end of a row.
 
     Args:
         pieces: Safe text.
         columns: Columns there are; at least one is used.
+        below: Columns of the rows below the first, where these are more.
 
     Yields:
         The pieces of each row; nothing where there is no text.
     """
     room = max(1, columns)
+    more = max(room, below or 0)
     row: list[Piece] = []
     used = 0
+    arrow = ""
     for text, role in pieces:
         for word in words(text, room):
-            if used + width(word.rstrip(" ")) > room and row:
+            shown = width(word.rstrip(" "))
+            if row and used == width(arrow) and used + shown > room:
+                head = _head(word, room - used)
+                append(row, head, role)
                 yield tuple(row)
-                row, used = [], 0
+                row, used, room = [], 0, more
+                word = word[len(head) :]  # noqa: PLW2901 - what is left of it
+            elif row and used + shown > room:
+                goes_on = 0 < width(arrow) < used and width(arrow) + shown <= room
+                carried = _take_off(row, arrow) if goes_on else []
+                yield tuple(row)
+                row, used, room = carried, width(arrow) if goes_on else 0, more
             append(row, word, role)
             used += width(word)
+            arrow = word if word.strip(" ") in _ARROWS else ""
     if row:
         yield tuple(row)
+
+
+def _head(word: str, room: int) -> str:
+    """As much of a word as there is room for, up to a mark in it where it has one."""
+    head = cut(word, room, "")
+    return head[: max(map(head.rfind, _BREAKS)) + 1] or head
+
+
+def _take_off(row: list[Piece], text: str) -> list[Piece]:
+    """Take the text that a row ends in from it."""
+    last, role = row.pop()
+    if last != text:
+        row.append((last[: -len(text)], role))
+    return [(text, role)]
 
 
 def append(row: list[tuple[str, Role]], text: str, role: Role) -> None:

@@ -9,16 +9,18 @@ from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import envelope_type
 from agent_tt.comparing.sequences.tokens import common_length
 from agent_tt.comparing.values.words import compare_words
-from agent_tt.providers.chat import message_of
+from agent_tt.providers.chat import calls_in, message_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.viewmodel.values.brief import brief
 from agent_tt_tui.viewmodel.values.pieces import wrap, wrap_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.values.states import Change
+    from agent_tt.providers.shapes import Asked, Message
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
     from agent_tt_tui.viewmodel.values.tree import Mark, TreeRow
@@ -33,6 +35,14 @@ _PROSE_LOOKED_AT: Final = 200
 
 _MOST_COUNTED: Final = 20_000
 """Characters of a text that are broken into rows in the tree; of a longer one the beginning is shown."""
+
+_LEAST_SAID: Final = 8
+"""Columns from which on the beginning of a message tells something."""
+
+_LEAST_CHANGE: Final = 12
+"""Columns from which on two values are told apart on a row."""
+
+_CALLS_LISTED: Final = 8
 
 _FOLDED_ROWS: Final = 6
 """How many rows a folded value may have: a longer one is read by unfolding it."""
@@ -59,7 +69,7 @@ def key_text(row: TreeRow, glyphs: Glyphs) -> str:
 
 
 def value_pieces(
-    row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = False, shows_old: bool = True
+    row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = False, shows_old: bool = True, typed: bool = False
 ) -> list[Piece]:
     """What a row says of its value.
 
@@ -69,6 +79,7 @@ def value_pieces(
         glyphs: the glyphs to use.
         edited: whether the changes are a person's, not the run's.
         shows_old: whether a changed value says what it was; else another pane does.
+        typed: whether the type stands beside it, which says how long a list is.
     """
     if row.kind == "unchanged":
         return [(f"{row.span[1] - row.span[0] + 1:,} unchanged", "note")]
@@ -82,13 +93,13 @@ def value_pieces(
             return _counts(row.inside, glyphs, edited=edited)
         if row.open:
             return []
-        return _folded(row, columns, glyphs)
+        return _folded(row, columns, glyphs, typed=typed)
     notes = _moved(change)
     return [*_whole(row.value, columns - sum(width(note) for note, _ in notes), glyphs), *notes]
 
 
 def value_rows(
-    row: TreeRow, columns: int, glyphs: Glyphs, *, most: int, folded: bool = False
+    row: TreeRow, columns: int, glyphs: Glyphs, *, most: int, key: str, folded: bool = False, typed: bool = False
 ) -> list[tuple[Piece, ...]]:
     """A value broken into rows so that nothing of it is cut; none for what one row says.
 
@@ -99,7 +110,9 @@ def value_rows(
         columns: columns there are.
         glyphs: the glyphs to use.
         most: how many rows there are; where the value takes more, the last one says so.
+        key: the key that shows the rest.
         folded: whether folded values are broken into rows too, though they are not new.
+        typed: whether the type stands beside it, which says how long a list is.
     """
     value = row.value
     if row.kind != "value" or row.open or value is None or most < 2 or envelope_type(value) == "damaged":
@@ -108,8 +121,15 @@ def value_rows(
         is_new = row.change is not None and row.change.op == "add"
         if not folded and (not is_new or message_of(value) is not None):
             return []
-        rows = list(wrap(value_pieces(row, columns * _FOLDED_ROWS, glyphs, shows_old=False), columns))
-        return rows if len(rows) <= min(most, _FOLDED_ROWS) else []
+        limit = min(most, _FOLDED_ROWS)
+        is_talk = isinstance(value, list) and bool(value) and message_of(value[-1]) is not None
+        is_long = message_of(value) is None and len(summary(value, columns * _FOLDED_ROWS + 1)) > columns * _FOLDED_ROWS
+        if is_long and not is_talk:
+            return []
+        # How a conversation's last message begins has the rows that there are.
+        room = columns * (limit - 1) if is_long else columns * _FOLDED_ROWS
+        rows = list(wrap(value_pieces(row, room, glyphs, shows_old=False, typed=typed), columns))
+        return rows if len(rows) <= limit else []
     is_read = isinstance(value, str) and (_is_prose(value) or "\n" in value.strip())
     text = str(value) if is_read else clean(summary(value, _MOST_COUNTED + 1))
     rows = list(islice(wrap_text(text[:_MOST_COUNTED], columns, "text", glyphs.cut, limit=_MOST_COUNTED), most + 1))
@@ -117,23 +137,53 @@ def value_rows(
         return rows
     if len(text) <= _MOST_COUNTED:
         every = sum(1 for _ in wrap_text(text, columns, "text", glyphs.cut, limit=len(text)))
-        more = f"{every - most + 1:,} more lines: enter"
+        more = f"{every - most + 1:,} more lines: {key}"
     else:
         more = f"goes on, {fmt.size(len(text))} in all"
     return [*rows[: most - 1], ((f"{glyphs.alike} {more}", "note"),)]
 
 
-def _folded(row: TreeRow, columns: int, glyphs: Glyphs) -> list[Piece]:
+def _folded(row: TreeRow, columns: int, glyphs: Glyphs, *, typed: bool) -> list[Piece]:
     role: PieceRole = "text" if row.mark else "muted"
     said = message_of(row.value)
-    if said is None:
-        notes = _moved(row.change)
-        room = columns - sum(width(note) for note, _ in notes)
-        return [(_short(row.value, room, glyphs), role), *notes]
+    if said is not None:
+        return _said(said, columns, role, glyphs)
+    notes = _moved(row.change)
+    room = max(1, columns - sum(width(note) for note, _ in notes))
+    shown = _conversation(row, room, role, glyphs, typed=typed) if isinstance(row.value, list) else []
+    return [*(shown or [(brief(row.value, room, glyphs.cut), role)]), *notes]
+
+
+def _said(said: Message, columns: int, role: PieceRole, glyphs: Glyphs) -> list[Piece]:
+    """What a message says, or the calls that it asks for."""
     if said.calls:
-        calls = ", ".join(str(call) for call in said.calls[:8])
-        return [(f"{glyphs.to} ", "muted"), (show(calls, columns, glyphs.cut), role)]
+        return _asked(said.calls, columns, role, glyphs)
     return [(show(said.text, columns, glyphs.cut), role)]
+
+
+def _asked(calls: Sequence[Asked], columns: int, role: PieceRole, glyphs: Glyphs) -> list[Piece]:
+    listed = ", ".join(str(call) for call in calls[:_CALLS_LISTED])
+    return [(f"{glyphs.to} ", "muted"), (show(listed, columns - width(glyphs.to) - 1, glyphs.cut), role)]
+
+
+def _conversation(row: TreeRow, columns: int, role: PieceRole, glyphs: Glyphs, *, typed: bool) -> list[Piece]:
+    """How many messages a list has and how the last begins, or which calls are asked for; empty where nothing fits."""
+    listed = row.value
+    if not isinstance(listed, list) or not listed or len(summary(listed, columns + 1)) <= columns:
+        return []
+    if row.path[-1:] == ("tool_calls",) and len(listed) <= _CALLS_LISTED and len(listed) == len(calls_in(listed)):
+        several: list[Piece] = [(f"{len(listed)} calls ", "note")] if len(listed) > 1 and not typed else []
+        return [*several, *_asked(calls_in(listed), columns - sum(width(text) for text, _ in several), role, glyphs)]
+    last = message_of(listed[-1])
+    if last is None:
+        return []
+    count = "" if typed else f"{len(listed):,}, "
+    who = f"{count}{'last ' if len(listed) > 1 else ''}{clean(last.role)}"
+    room = columns - width(who) - 2
+    begins = _said(last, room, role, glyphs) if room >= _LEAST_SAID else []
+    if begins and begins[-1][0].strip():
+        return [(f"{who}: ", "note"), *begins]
+    return [(who, "note")] if width(who) <= columns else []
 
 
 def _moved(change: Change | None) -> list[Piece]:
@@ -196,9 +246,10 @@ def _changed(change: Change, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
     if before == after:
         before, after = f"{before} {clean(describe(old))}", f"{after} {clean(describe(new))}"
     if width(before) + 3 + width(after) > columns:
-        before = cut(before, max(4, columns // 3), glyphs.cut)
-    yield before, "removed"
-    yield f" {glyphs.to} ", "muted"
+        before = cut(before, max(columns // 3, columns - 3 - width(after)), glyphs.cut)
+    if columns >= _LEAST_CHANGE:  # with less room, what it is comes before what it was
+        yield before, "removed"
+    yield f"{' ' if columns >= _LEAST_CHANGE else ''}{glyphs.to} ", "muted"
     yield after, "added"
 
 

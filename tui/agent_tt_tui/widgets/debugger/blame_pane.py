@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.keymaps import BLAME
 from agent_tt_tui.lines import LineView
@@ -73,8 +73,11 @@ class BlameList(LineView):
         """How many rows it takes at a width."""
         if self._blame is None:
             return 0
+        from agent_tt_tui.viewmodel.past.blame import repeats
+
         trail = self._blame.trail
-        return 2 * len(trail.links) + bool(trail.ends) + 2 + len(self._blame.writes) if columns else 0
+        values = sum(not repeats(trail.links, number) for number in range(len(trail.links)))
+        return len(trail.links) + values + bool(trail.ends) + 2 + len(self._blame.writes) if columns else 0
 
     @property
     def line_count(self) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
 from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.debugger.stepview import calls_differ
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.calls.callview import CallContext
     from agent_tt_tui.viewmodel.calls.source_excerpt import Excerpt
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
+
+CALL_KEYS: Final = (DEBUGGER.command("call.previous"), DEBUGGER.command("call.next"))
+"""What goes to the other calls of a step."""
 
 
 class CallView(TextView):
@@ -140,6 +144,9 @@ class CallView(TextView):
             self.lay_out_again()
 
 
+_LAST: Final = (1 << 30, 0)
+
+
 class CallTitle(PaneTitle):
     """`CALL  3 search_docs`, and at the right which of the step's calls it is."""
 
@@ -150,7 +157,7 @@ class CallTitle(PaneTitle):
         """Add which call it is, and the keys that go to the others."""
         number, total = self.which
         if total > 1:
-            row.add(", .", styles.key)
+            row.add(look_of(self).key(*CALL_KEYS), styles.key)
         if total:
             row.add(" call ", styles.muted).add(str(number), styles.strong).add(" of ", styles.muted)
             row.add(str(total), styles.strong)
@@ -165,6 +172,11 @@ class CallPane(Pane):
         super().__init__(self.call_title, self.call_view, id="call-pane")
         self._view: StepView | None = None
         self._shown: StepView | None = None
+
+    @property
+    def _focus_sort_key(self) -> tuple[int, int]:
+        """Come last of the panes, wherever it lies: the state and what changed in it belong together."""
+        return _LAST
 
     def show(self, view: StepView) -> None:
         """Show a step's calls; the call that was chosen stays so as long as they are the same."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.keymaps import CONTEXT
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from agent_tt.context.shown import Item
+    from agent_tt.context.parts import Part
+    from agent_tt.context.shown import Item, Place
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.context.folds import ContextRow
     from agent_tt_tui.viewmodel.values.pieces import TextLine
@@ -54,7 +55,7 @@ class ContextList(LineView):
     def show(self, shown: ContextShown | None) -> None:
         """Show a call, the cursor at the same item if it has that, else at the first that is new."""
         before = self.current
-        another = shown is None or self._shown is None or shown.context.place != self._shown.context.place
+        another = shown is None or self._shown is None or _compared(shown) != _compared(self._shown)
         self._shown = shown
         if another:
             self._unfolded.clear()
@@ -153,6 +154,10 @@ class ContextList(LineView):
         """Ask for the next or previous model call."""
         self.post_message(ContextAsked("call", direction))
 
+    def action_against(self) -> None:
+        """Ask for another call to compare with."""
+        self.post_message(ContextAsked("against"))
+
     def action_origin(self) -> None:
         """Ask to see where the item came from; open what is folded first."""
         self._ask("origin")
@@ -168,6 +173,11 @@ class ContextList(LineView):
             self.post_message(ContextAsked(what, item=self.current))
 
 
+def _compared(shown: ContextShown) -> tuple[Place, Place | None]:
+    """Give the place of the model call that is shown, and of the one it is compared with; None without one."""
+    return shown.context.place, shown.context.before
+
+
 class ContextItem(TextView):
     """The item under the cursor, in full."""
 
@@ -179,11 +189,14 @@ class ContextItem(TextView):
         self._item: Item | None = None
 
     def show(self, shown: ContextShown | None, item: Item | None) -> None:
-        """Show an item, from its beginning."""
+        """Show an item: another one from its beginning, the same one, which was read again, where it was read."""
         if (shown, item) == (self._shown, self._item):
             return
+        is_same = _which(shown, item) == _which(self._shown, self._item)
         self._shown, self._item = shown, item
         self.lay_out_again()
+        if is_same and self.cursor >= 0:
+            return
         self.cursor = 0 if self.line_count else -1
         self.reveal(0)
 
@@ -193,3 +206,8 @@ class ContextItem(TextView):
             return []
         shown, glyphs = self._shown, look_of(self).glyphs
         return chosen_lines(shown.contexts, shown.context, self._item, shown.standing, columns, glyphs)
+
+
+def _which(shown: ContextShown | None, item: Item | None) -> tuple[Place, int, Part] | None:
+    """What tells an item from others, however often the run is read."""
+    return None if shown is None or item is None else (shown.context.place, item.number, item.part)

@@ -139,5 +139,6 @@ class ContextView(Vertical):
     def _show_item(self) -> None:
         row, item = self.list.row, self.list.current
         self.item_title.item, self.item_title.is_cut = item, row is not None and row.is_cut
+        self.item_title.is_chosen = self.shown is not None and self.shown.context.is_chosen
         self.item_title.refresh()
         self.item.show(self.shown, item)

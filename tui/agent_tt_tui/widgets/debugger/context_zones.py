@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_tt_tui.commands import display_key
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.keymaps import CONTEXT
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
@@ -39,21 +38,23 @@ class ContextShown:
         contexts: the calls of the run.
         number: the call that is shown, from 0.
         standing: where items stand; None while that is not known.
+        chosen: the call as it stands to another one that somebody chose; None where it is the last one, as usual.
     """
 
     contexts: RunContexts
     number: int
     standing: Standing | None = None
+    chosen: CallContext | None = None
 
     @property
     def context(self) -> CallContext:
         """The call that is shown."""
-        return self.contexts.calls[self.number]
+        return self.contexts.calls[self.number] if self.chosen is None else self.chosen
 
     @property
     def which(self) -> tuple[Piece, ...]:
         """Which of the run's calls it is."""
-        return which_call(self.contexts, self.context)
+        return which_call(self.contexts, self.number)
 
 
 class ContextFacts(RowWidget):
@@ -164,17 +165,16 @@ class ContextItemTitle(RowWidget):
     HELP = "The item under the cursor of the list."
 
     item: Item | None = None
-    is_cut = False
+    is_cut = is_chosen = False
     in_full = False
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the row."""
         if self.item is None:
             return self.new_row()
-        row = add_pieces(self.new_row(), chosen_title(self.item, is_cut=self.is_cut), styles)
+        row = add_pieces(self.new_row(), chosen_title(self.item, is_cut=self.is_cut, is_chosen=self.is_chosen), styles)
         keys, look = self.new_row(), look_of(self)
         listed = (("list.choose", " in full  "), ("context.origin", " where it came from"))
         for command, words in (("app.escape", " back to the list"),) if self.in_full else listed:
-            key = display_key(CONTEXT.command(command).bound_keys(look.keymap)[0], look.glyphs)
-            keys.add(key, styles.key).add(words, styles.muted)
+            keys.add(look.key(CONTEXT.command(command)), styles.key).add(words, styles.muted)
         return row.right(keys, columns - 1) if row.cells + keys.cells + 3 <= columns else row

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.keymaps import FIND
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
@@ -19,7 +20,7 @@ from agent_tt_tui.viewmodel.past.finding import FIELDS, HitRows, Wish
 from agent_tt_tui.widgets.debugger.hit_list import HitList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.hits import Hits
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
-    from agent_tt_tui.viewmodel.past.finding import HitRow, StepHit
+    from agent_tt_tui.viewmodel.past.filtering import TermsRow
+    from agent_tt_tui.viewmodel.past.finding import HitRow
 
 _HOW = 66
 _LEAST_LINE = 24
@@ -38,7 +40,7 @@ class FindInput(Input):
     """The line that is typed into; its other keys are those of the panel."""
 
     BINDINGS: ClassVar[list[BindingType]] = FIND.widget_bindings()
-    HELP = "Text to find, or ? and a question: up and down go through the hits, enter stays, esc goes back."
+    HELP = "Words, kind:model and its like, or ? and a question: up and down go through the hits, enter keeps them."
 
     def action_hit(self, rows: int) -> None:
         """Ask for another hit."""
@@ -59,6 +61,10 @@ class FindInput(Input):
     def action_regex(self) -> None:
         """Ask to search for a pattern, or for words again."""
         self.post_message(FindPanel.Turned(regex=True))
+
+    def action_context(self, steps: int) -> None:
+        """Ask for more steps beside each hit, or fewer."""
+        self.post_message(FindPanel.ContextTurned(steps))
 
     def action_order(self) -> None:
         """Ask for the other order."""
@@ -105,6 +111,10 @@ class _Count(RowWidget):
     searching = False
     empty = True
     """Whether nothing was typed yet."""
+    steps = 0
+    """How many steps there are."""
+    example = " words"
+    """What can be typed."""
     why = ""
     caret: int | None = None
     """The column of what is wrong."""
@@ -115,10 +125,11 @@ class _Count(RowWidget):
         if self.why:
             return self._draw_why(row, columns, styles)
         if self.empty:
-            row.add(" words, or ? and a question: ", styles.muted).add("?tokens > 2000", styles.text)
-            row.add(f" {glyphs.dot} ", styles.faint).add('?tool == "charge"', styles.text)
-            return row
+            return row.add(self.example, styles.muted)
         hits, steps, more = found.hits, len(found.steps), "" if found.is_complete else "+"
+        if found.are_steps:
+            row.add(f" {steps:,}{more} of {self.steps:,} steps", styles.strong)
+            return row.add(f"  {glyphs.still} searching {glyphs.cut}" if self.searching else "", styles.note)
         row.add(f" {hits:,}{more} hit{'' if hits == 1 and not more else 's'}", styles.strong)
         if found.runs is not None:
             row.add(f" in {found.runs:,}{more} run{'' if found.runs == 1 and not more else 's'}", styles.muted)
@@ -163,6 +174,12 @@ class FindPanel(Vertical):
         order: bool = False
 
     @dataclass
+    class ContextTurned(Message):
+        """More steps beside each hit are to be shown, or fewer."""
+
+        steps: int
+
+    @dataclass
     class HitMoved(Message):
         """The hit so many rows away was asked for."""
 
@@ -199,8 +216,17 @@ class FindPanel(Vertical):
         """Leave the line that is typed into enough room."""
         self._how.styles.width = min(_HOW, max(0, self.size.width - _LEAST_LINE))
 
-    def open(self) -> None:
-        """Take the focus, with what was typed before selected."""
+    def open(self, terms: Sequence[TermsRow] = (), steps: int = 0) -> None:
+        """Take the focus, with what was typed before selected.
+
+        Args:
+            terms: What can be typed.
+            steps: How many steps there are.
+        """
+        if terms:
+            self._count.example = " words, or any of these; all that are typed are to hold"
+            self.hits.show_terms(terms)
+        self._count.steps = steps
         line = self.query_one(FindInput)
         line.focus()
         line.action_select_all()
@@ -221,6 +247,13 @@ class FindPanel(Vertical):
         else:
             self._show(HitRows())
         count.refresh()
+        self.hits.refresh_lines_data()
+
+    def wait(self) -> None:
+        """Take note that nothing is searched yet, as what was typed asks for nothing so far."""
+        self._show(HitRows())
+        self._count.searching, self._count.empty = False, True
+        self._count.refresh()
         self.hits.refresh_lines_data()
 
     def forget(self) -> None:
@@ -272,13 +305,14 @@ class FindPanel(Vertical):
             self.hits.move_to(place)
         return is_first or is_better
 
-    def add(self, hits: Iterable[StepHit], *, searching: bool) -> None:
-        """Show further steps at which a question holds."""
+    def add(self, steps: Sequence[int], *, searching: bool, is_complete: bool = True) -> None:
+        """Take note of further steps that were found."""
         if self.hits.is_old:
             self._show(HitRows())
-        for hit in hits:
-            self.hits.found.add(hit)
-        self._count.searching, self._count.empty = searching, False
+        found = self.hits.found
+        found.add_steps(steps)
+        found.is_complete = is_complete
+        self._count.searching, self._count.empty, self._count.why = searching, False, ""
         self._count.refresh()
         self.hits.refresh_lines_data()
 

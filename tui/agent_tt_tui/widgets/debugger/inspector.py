@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.paths import format_path, get, without_envelopes
 from agent_tt.codec.text import pretty, summary
 from agent_tt.codec.wire import envelope_type
 from agent_tt.errors import PathNotFound
 from agent_tt_tui.chrome import Pane
+from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.debugger.marked_steps import has_own_state
 from agent_tt_tui.viewmodel.debugger.stepview import calls_differ
 from agent_tt_tui.viewmodel.values.parts import parts_of
-from agent_tt_tui.widgets.debugger.call_view import CallView
+from agent_tt_tui.widgets.debugger.call_view import CALL_KEYS, CallView
 from agent_tt_tui.widgets.debugger.inspector_rows import TABS, PathRow, TabsTitle
 from agent_tt_tui.widgets.debugger.messages_view import MessagesView
 from agent_tt_tui.widgets.debugger.raw_view import RawView
@@ -150,11 +151,21 @@ class Inspector(Pane):
         self._show_tab_content(keep_call=False)
         self.post_message(self.TabShown())
         if had_focus:
-            self.focus_shown()
+            self.take_focus()
 
-    def focus_shown(self) -> None:
-        """Go to the view that is shown."""
-        self.take_focus()
+    @property
+    def has_call_tab(self) -> bool:
+        """Whether the calls of the step have a tab here."""
+        return self._title.has_call
+
+    def show_call_tab(self, *, shows: bool) -> None:
+        """Have a tab for the calls of the step, or none, as they stand elsewhere."""
+        if shows == self._title.has_call:
+            return
+        self._title.has_call = shows
+        self._title.refresh()
+        if not shows and self.tab == "Call":
+            self.show_tab(TABS.index("State") + 1)
 
     def show_writes(self, path: Path, writes: Writes) -> None:
         """Say which step wrote the selected value.
@@ -210,7 +221,8 @@ class Inspector(Pane):
         if self._raw.display:
             self._raw.toggle_wrap()
         else:
-            self._say("only raw text can be cut or wrapped: 5 shows it")
+            raw = look_of(self).key(DEBUGGER.command("tab.raw"))
+            self._say(f"only raw text can be cut or wrapped: {raw} shows it")
 
     @property
     def state(self) -> Wire:
@@ -289,14 +301,14 @@ class Inspector(Pane):
         return "the state is empty" if not state else f"the state is one value: {clean(summary(state, 200))}"
 
     def _refresh_rows(self) -> None:
-        view, glyphs = self._view, look_of(self).glyphs
+        view, look = self._view, look_of(self)
         if view is None:
             return
-        dot = f" {glyphs.dot} "
+        dot, others = f" {look.glyphs.dot} ", f"  {look.key(*CALL_KEYS)}"
         if self._title.tab == 2:
             total = len(self.call_view.calls)
             number: Piece = (f"{self.call_view.number + 1}/{total}" if total else "none", "strong")
-            keys: tuple[Piece, ...] = (("  , .", "key"),) if total > 1 else ()
+            keys: tuple[Piece, ...] = ((others, "key"),) if total > 1 else ()
             self._title.about_shortest = (("call ", "muted"), number)
             self._title.about_short = (*self._title.about_shortest, *keys)
             self._title.about = (
@@ -307,7 +319,7 @@ class Inspector(Pane):
             )
         elif self.tab == "Context":
             which = () if self.context is None or self.context.shown is None else self.context.shown.which
-            self._title.about = self._title.about_short = (("  , .", "key"), (" ", "text"), *which)
+            self._title.about = self._title.about_short = ((others, "key"), (" ", "text"), *which)
             self._title.about_shortest = which[:2]
         else:
             after: tuple[Piece, ...] = (("after ", "muted"), (str(view.number), "strong"))

@@ -57,7 +57,7 @@ def timeline_hint(model: RunModel, number: int, columns: int, look: Look) -> str
     hint = _lanes_or_steps(model, number, columns - _TITLE_COLUMNS, look.glyphs)
     if not model.oddities:
         return hint
-    key = DEBUGGER.command("odd.open").bound_keys(look.keymap)[0]
+    key = look.key(DEBUGGER.command("odd.open"))
     kinds = ", ".join(dict.fromkeys(oddity.kind for oddity in model.oddities))
     dot, counted = f" {look.glyphs.dot} ", f"{len(model.oddities)} odd"
     hints = (f"{hint}{dot}{key} {kinds}", f"{hint}{dot}{key} {counted}", f"{key} {counted}")

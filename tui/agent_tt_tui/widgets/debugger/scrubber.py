@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.format import duration
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
@@ -40,7 +40,7 @@ _GAP = 4
 class Scrubber(RowWidget):
     """One row, or three: marks and forks, the strip, and what the selected path or the search has to say."""
 
-    HELP = "The whole run: a click goes to that step."
+    HELP = "The whole run: a click goes to that step, dragging goes along, the wheel goes step by step."
 
     @dataclass
     class StepWanted(Message):
@@ -103,10 +103,34 @@ class Scrubber(RowWidget):
         """Gives the first of the steps that share a column of the strip with a step."""
         return self._layout(self.size.width).first_beside
 
-    def on_click(self, event: events.Click) -> None:
-        """Ask for the step under the mouse."""
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go to the step under the mouse, and along with it until it is let go."""
+        self.capture_mouse()
+        self._go_to(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Go along with the mouse."""
+        if self.app.mouse_captured is self:
+            self._go_to(event.x)
+
+    def on_mouse_up(self) -> None:
+        """Stay there."""
+        self.release_mouse()
+
+    def on_mouse_scroll_down(self) -> None:
+        """Go to the next step."""
+        self.post_message(self.StepWanted(min(self._model.last, self._number + 1)))
+
+    def on_mouse_scroll_up(self) -> None:
+        """Go to the previous step."""
+        self.post_message(self.StepWanted(max(0, self._number - 1)))
+
+    def _go_to(self, x: int) -> None:
+        """Ask for the step at a column, where it is another one."""
         layout = self._layout(self.size.width)
-        self.post_message(self.StepWanted(layout.step_at(event.x - layout.start)))
+        number = layout.step_at(max(0, x - layout.start))
+        if number != self._number:
+            self.post_message(self.StepWanted(number))
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw a row; the strip is the middle one of three."""
@@ -136,8 +160,7 @@ class Scrubber(RowWidget):
 
     def _strip_row(self, layout: StripLayout, columns: int, styles: Palette) -> Row:
         row = self.new_row()
-        label = self.new_row().add(str(self._number), styles.strong).add(f"/{layout.last}", styles.muted)
-        row.right(label, layout.start - 2).pad_to(layout.start - 1)
+        row.right(self._label(layout.start - 2, styles), layout.start - 2).pad_to(layout.start - 1)
         at = layout.column(self._number)
         reach = 1 if layout.cell >= 3 and self._number else 0
         # Step 0 has no cell: its cursor stands in the column before the strip.
@@ -146,6 +169,19 @@ class Scrubber(RowWidget):
         if reach and self._number == layout.last:
             row.add(" ", styles.time_cursor)
         return row.right(self._clock(styles), columns - 1)
+
+    def _label(self, columns: int, styles: Palette) -> Row:
+        """The step and how many there are; of a range both ends, and where there is room how many there are."""
+        start, last = self._model.range_start, str(self._model.last)
+        row = self.new_row()
+        if start is not None and start < self._number:
+            row.add(f"{start}{look_of(self).glyphs.span}", styles.yours)
+        row.add(str(self._number), styles.strong)
+        return row.add(f"/{last}", styles.muted) if row.cells + 1 + len(last) <= columns else row
+
+    def _is_in_range(self, number: int) -> bool:
+        start = self._model.range_start
+        return start is not None and start <= number <= self._number
 
     def _lane_row(self, lane: int, columns: int, styles: Palette) -> Row:
         """Draw the strip of a lane; what lanes are left out is said in the last row."""
@@ -174,7 +210,7 @@ class Scrubber(RowWidget):
         """What stands at the right end of the lanes: step and clock, in two of the rows."""
         middle = self.size.height // 2
         if lane == middle:
-            return self.new_row().add(str(self._number), styles.strong).add(f"/{self._model.last}", styles.muted)
+            return self._label(_CLOCK_WIDE, styles)
         return self._clock(styles) if lane == middle + 1 else self.new_row()
 
     def _cells(self, layout: StripLayout, styles: Palette) -> list[tuple[str, Style]]:
@@ -187,7 +223,8 @@ class Scrubber(RowWidget):
             cells.append(self._cell(number, styles))
             line = styles.model if number < self._number else styles.faint
             after = layout.cell - 1 if number < layout.last else 0
-            cells += [(glyphs.line, line)] * after
+            is_inside = self._is_in_range(number) and number < self._number
+            cells += [(glyphs.busy, styles.yours) if is_inside else (glyphs.line, line)] * after
         return cells
 
     def _cell(self, number: int, styles: Palette) -> tuple[str, Style]:
@@ -209,6 +246,8 @@ class Scrubber(RowWidget):
         if any(first <= number <= last for number in forks):
             return glyphs.fork, styles.yours
         strongest = overview.rarest(first, last)
+        if not strongest and self._is_in_range(first):
+            return glyphs.busy, styles.yours
         if strongest:
             return kind_glyph(strongest, glyphs), styles.text if played else styles.faint
         return glyphs.line, styles.model if played else styles.faint
@@ -273,7 +312,7 @@ class Scrubber(RowWidget):
         row = self.new_row().add(" hits", styles.faint)
         hits = self._hits or ()
         if self._hit_columns[:2] != (layout, len(hits)):
-            found = {layout.start + layout.column(number) for number in hits}
+            found = {layout.start + column for column in layout.columns_of(hits)}
             if self._as_spans and layout.cell > 1:
                 found |= {
                     layout.start + layout.column(number) + more

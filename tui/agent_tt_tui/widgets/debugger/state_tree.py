@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt.providers.chat import message_of
 from agent_tt_tui.keymaps import TREE
+from agent_tt_tui.keymaps.shared import CHOOSE
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
+from agent_tt_tui.tall_rows import TallRows
 from agent_tt_tui.text import width as columns_of
 from agent_tt_tui.viewmodel.values.arrival import unfold_changes, unfold_rest
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
-from agent_tt_tui.viewmodel.values.tall_rows import TallRows
 from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree
 from agent_tt_tui.viewmodel.values.values import key_text, type_text, value_pieces, value_rows
 from agent_tt_tui.widgets.drawing import add_pieces
@@ -84,7 +86,7 @@ class StateTree(LineView):
         self._changes = Changes()
         self._edited = False
         self._tree: Tree | None = None
-        self._tall = TallRows()
+        self.tall = TallRows()
         self._wrapped: dict[int, list[tuple[Piece, ...]]] = {}
         """The rows of text of values that take several lines, by their row in the tree."""
         self._read: Path | None = None
@@ -129,7 +131,7 @@ class StateTree(LineView):
         """The row under the cursor."""
         if self._tree is None or self.cursor < 0:
             return None
-        index = self._tall.row_of(self.cursor)[0]
+        index = self.row_number
         return self._tree.row(index) if index < len(self._tree) else None
 
     @property
@@ -149,7 +151,7 @@ class StateTree(LineView):
         """The paths of the rows beside the cursor's: of the next two in a direction, 1 or -1, and of the one behind."""
         if self._tree is None or self.cursor < 0:
             return ()
-        at = self._tall.row_of(self.cursor)[0]
+        at = self.row_number
         rows = (at + direction, at + 2 * direction, at - direction)
         return [self._tree.row(row).path for row in rows if 0 <= row < len(self._tree)]
 
@@ -161,7 +163,7 @@ class StateTree(LineView):
             return
         unfold_changes(self._state, self._changes, self._folds, rows)
         self._flatten()
-        unfold_rest(self._state, self._changes, self._folds, rows - self._tall.more)
+        unfold_rest(self._state, self._changes, self._folds, rows - self.tall.more)
 
     def _flatten(self) -> None:
         """Make the rows of the state, and the lines of those that are read in place."""
@@ -173,17 +175,19 @@ class StateTree(LineView):
 
     def _measure(self) -> None:
         """Give lines to values that one row would cut: to the selected one first, then to those that changed."""
-        self._wrapped, self._tall = {}, TallRows()
+        self._wrapped, self.tall = {}, TallRows()
         tree, height = self._tree, self.size.height
         if tree is None or not height:
             return
         free = max(0, height - len(tree))
         columns = self.size.width - _EDGES - self._value_at
         at, is_there = tree.find(self.selected) if self.selected is not None else (-1, False)
-        glyphs = look_of(self).glyphs
+        look = look_of(self)
+        wide = self.size.width >= TYPES_FROM
+        broken = partial(value_rows, columns=columns, glyphs=look.glyphs, key=look.key(CHOOSE), typed=wide)
         if is_there:
             most = _MOST_READ if self._read == self.selected else max(free + 1, height // 2)
-            rows = value_rows(tree.row(at), columns, glyphs, most=most, folded=True)
+            rows = broken(tree.row(at), most=most, folded=True)
             if len(rows) > 1:
                 self._wrapped[at] = rows
                 free -= len(rows) - 1
@@ -192,11 +196,11 @@ class StateTree(LineView):
         for folded, indices in ((False, changed), (False, rest), (True, rest)):
             for index in indices:
                 if free > 0 and index not in self._wrapped:
-                    rows = value_rows(tree.row(index), columns, glyphs, most=free + 2, folded=folded)
+                    rows = broken(tree.row(index), most=free + 2, folded=folded)
                     if 1 < len(rows) <= free + 1:
                         self._wrapped[index] = rows
                         free -= len(rows) - 1
-        self._tall = TallRows({index: len(rows) for index, rows in self._wrapped.items()})
+        self.tall = TallRows({index: len(rows) for index, rows in self._wrapped.items()})
 
     @property
     def _value_at(self) -> int:
@@ -208,7 +212,7 @@ class StateTree(LineView):
         if self.note:
             rows = wrap_text(self.note, self.size.width - 4, "note", look_of(self).glyphs.cut, limit=_MOST_NOTE)
             self._note_rows = list(rows)
-            self._tree, self._tall, self._wrapped = None, TallRows(), {}
+            self._tree, self.tall, self._wrapped = None, TallRows(), {}
         else:
             self._flatten()
         at = -1 if self._tree is None or self.selected is None else self._tree.find(self.selected)[0]
@@ -218,7 +222,7 @@ class StateTree(LineView):
             self._measure()
             self.refresh_lines_data()
         elif at >= 0:
-            self.cursor = self._tall.line_of(at)
+            self.cursor = self.tall.line_of(at)
             self.reveal(self.cursor)
 
     def _wanted_key_columns(self) -> int:
@@ -240,36 +244,13 @@ class StateTree(LineView):
             super().move_to(index)
             return
         self.chosen = True
-        row = self._tall.row_of(max(0, min(index, self.line_count - 1)))[0]
-        self.cursor = self._tall.line_of(row)
+        row = self.tall.row_of(max(0, min(index, self.line_count - 1)))[0]
+        self.cursor = self.tall.line_of(row)
         self._select_row()
         self._measure()
         self.refresh_lines_data()
-        self.cursor = self._tall.line_of(row)
+        self.cursor = self.tall.line_of(row)
         self.reveal(self.cursor)
-
-    def action_move(self, rows: int) -> None:
-        """Move the cursor by so many values, however many lines they take."""
-        if self.cursor >= 0:
-            self.move_to(self._tall.line_of(max(0, self._tall.row_of(self.cursor)[0] + rows)))
-
-    def reveal(self, index: int) -> None:
-        """Scroll until the value that a line belongs to is visible, all of it where that is possible."""
-        if self._tree is not None and index >= 0:
-            row = self._tall.row_of(index)[0]
-            super().reveal(self._tall.line_of(row) + min(self._tall.height(row), max(1, self.size.height)) - 1)
-            index = self._tall.line_of(row)
-        super().reveal(index)
-
-    def is_here(self, index: int) -> bool:
-        """Whether a line belongs to the selected value."""
-        return self.cursor >= 0 and self._tall.row_of(index)[0] == self._tall.row_of(self.cursor)[0]
-
-    def watch_cursor(self, old: int, new: int) -> None:
-        """Repaint all lines of both values."""
-        super().watch_cursor(old, new)
-        if self._tall.more:
-            self.refresh()
 
     def _select_row(self) -> None:
         row = self.row
@@ -329,7 +310,7 @@ class StateTree(LineView):
                 above = above[:-1]
                 index = self._tree.find(above)[0]
             if index >= 0:
-                self.move_to(self._tall.line_of(index))
+                self.move_to(self.tall.line_of(index))
 
     # Drawing.
 
@@ -344,7 +325,7 @@ class StateTree(LineView):
         """How many rows the tree has, or one for the note."""
         if self.note:
             return len(self._note_rows)
-        return len(self._tree) + self._tall.more if self._tree is not None else 0
+        return len(self._tree) + self.tall.more if self._tree is not None else 0
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw a row: mark, fold, key, type from 60 columns on, value."""
@@ -352,7 +333,7 @@ class StateTree(LineView):
         drawn = Row(glyphs.cut)
         if self._tree is None or self.note:
             return add_pieces(drawn.add(" "), self._note_rows[index], styles).strip(width)
-        number, below = self._tall.row_of(index)
+        number, below = self.tall.row_of(index)
         if below:
             return add_pieces(drawn.pad_to(self._value_at), self._wrapped[number][below], styles).strip(width)
         row = self._tree.row(number)
@@ -369,7 +350,8 @@ class StateTree(LineView):
         rows = self._wrapped.get(number)
         if rows is None:
             columns = max(1, width - drawn.cells)
-            rows = [tuple(value_pieces(row, columns, glyphs, edited=self._edited, shows_old=self.shows_old))]
+            told = value_pieces(row, columns, glyphs, edited=self._edited, shows_old=self.shows_old, typed=wide)
+            rows = [tuple(told)]
         return add_pieces(drawn, rows[0], styles).strip(width)
 
     def _mark(self, row: TreeRow, glyphs: Glyphs, styles: Palette) -> tuple[str, Style]:

@@ -12,6 +12,8 @@ from agent_tt_tui.viewmodel.values.pieces import wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.geometry import Size
 
     from agent_tt_tui.palette import Palette
@@ -33,15 +35,16 @@ class ActionRow(RowWidget):
     remark: reactive[str] = reactive("")
     """What is said beside it."""
 
-    def __init__(self, label: str, remark: str) -> None:
+    def __init__(self, label: str, remark: str, can: Callable[[], bool] = lambda: True) -> None:
         """Initialise the row.
 
         Args:
             label: The key and what it does.
             remark: What is said beside it.
+            can: Whether it can be done now; asked when the row is drawn.
         """
         super().__init__()
-        self._label = label
+        self._label, self._can = label, can
         self.set_reactive(ActionRow.remark, remark)
 
     def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
@@ -57,7 +60,9 @@ class ActionRow(RowWidget):
             return add_pieces(row, rows[y], styles) if y < len(rows) else row
         if self.busy:
             return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
-        return row.add(f" {self._label} ", styles.chip).add(f"   {self.remark}", styles.muted)
+        return row.add(f" {self._label} ", styles.chip if self._can() else styles.faint).add(
+            f"   {self.remark}", styles.muted
+        )
 
     def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
         """What is wrong and, below it, what to do, broken into rows."""

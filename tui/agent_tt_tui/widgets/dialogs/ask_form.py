@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.reactive import reactive
 
 from agent_tt_tui.chrome import PaneTitle
+from agent_tt_tui.keymaps import ASK
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean
@@ -79,8 +80,8 @@ class AskAction(RowWidget):
         if judged is None:
             return row
         good = judged.decision is not None
-        words = " F run it as edited " if judged.decision is not None and judged.decision.args else " F run it "
-        row.add(words, styles.chip if good else styles.faint)
+        words = "run it as edited" if judged.decision is not None and judged.decision.args else "run it"
+        row.add(f" {look_of(self).key(ASK.command('ask.run'))} {words} ", styles.chip if good else styles.faint)
         right = self.new_row().add(f"{glyphs.well if good else glyphs.failed} ", styles.well if good else styles.failed)
         right.add(clean(judged.message), styles.muted if good else styles.failed_text)
         return row.right(right, max(0, columns - 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.keymaps import DEBUGGER
+from agent_tt_tui.keymaps.shared import ESCAPE
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -81,10 +83,11 @@ class DivergenceTitle(PaneTitle):
 
     def draw_right(self, row: Row, styles: Palette) -> None:
         """Add the keys, with words where there is room."""
-        wide = self.size.width >= _WIDE_TITLE
+        look, wide = look_of(self), self.size.width >= _WIDE_TITLE
         if len(self.findings) > 1:
-            row.add("{ }", styles.key).add(" next  " if wide else " ", styles.muted)
-        row.add("esc", styles.key).add(" close" if wide else "", styles.muted)
+            both = look.key(DEBUGGER.command("time.error_previous"), DEBUGGER.command("time.error_next"))
+            row.add(both, styles.key).add(" next  " if wide else " ", styles.muted)
+        row.add(look.key(ESCAPE), styles.key).add(" close" if wide else "", styles.muted)
 
 
 class DivergencePane(Pane):

@@ -8,9 +8,10 @@ from textual.reactive import reactive
 from textual.widgets import TextArea
 
 from agent_tt_tui.chrome import PaneTitle
+from agent_tt_tui.keymaps import EDIT
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
-from agent_tt_tui.text import clean, show
+from agent_tt_tui.text import clean, show, width
 from agent_tt_tui.viewmodel.values.pieces import wrap, wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
 _MOST_RECORDED = 2_000
-_KEEP = " ^s keep this edit "
 
 
 class EditTitle(PaneTitle):
@@ -105,8 +105,9 @@ class EditAction(RowWidget):
         right.add(f"{glyphs.well if verdict.good else glyphs.failed} ", styles.well if verdict.good else styles.failed)
         room = max(8, columns - right.cells - 2)
         right.add(show(verdict.message, room, glyphs.cut), styles.muted if verdict.good else styles.failed_text)
-        if verdict.good or right.cells + len(_KEEP) + 4 <= columns:  # what is wrong is never cut for it
-            row.add(_KEEP, styles.chip if verdict.good else styles.faint)
+        keep = f" {look_of(self).key(EDIT.command('edit.keep'))} keep this edit "
+        if verdict.good or right.cells + width(keep) + 4 <= columns:  # what is wrong is never cut for it
+            row.add(keep, styles.chip if verdict.good else styles.faint)
         return row.right(right, max(0, columns - 1))
 
 

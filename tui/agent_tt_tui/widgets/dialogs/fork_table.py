@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
-from agent_tt_tui.commands import display_key
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.lines import RowList
@@ -138,6 +137,10 @@ class ForkTable(RowList[FormRow]):
         if at is not None:
             self.move_to(at)
 
+    def can_point_at(self, index: int) -> bool:
+        """Whether the cursor stops at a row."""
+        return self.rows[index].can_be_reached
+
     def action_move(self, rows: int) -> None:
         """Move the cursor by so many rows that it can stop at."""
         reached = [index for index, row in enumerate(self.rows) if row.can_be_reached]
@@ -171,8 +174,7 @@ class ForkTable(RowList[FormRow]):
         look, (command, does) = look_of(self), shown.key
         glyphs, keys = look.glyphs, Row(look.glyphs.cut)
         if command:
-            key = display_key(FORK.command(command).bound_keys(look.keymap)[0], glyphs)
-            keys.add("  ").add(key, styles.key).add(f" {does}", styles.muted)
+            keys.add("  ").add(look.key(FORK.command(command)), styles.key).add(f" {does}", styles.muted)
         room = width - keys.cells
         if shown.path:
             row.pad_to(4).add("in ", styles.muted)
@@ -238,16 +240,17 @@ class ForkTable(RowList[FormRow]):
         row.pad_to(4)
         if rule.word == "recorded":
             row.add(f"where nothing recorded answers, {_OTHERWISE[rule.otherwise]}", styles.muted)
-            key, does = "enter", str(next_otherwise(entry))
+            does = str(next_otherwise(entry))
         else:
             given = rule.error if rule.error is not None else summary(rule.value, max(8, width - 34))
             verb = "stub raises " if rule.error is not None else "stub returns "
             row.add(verb, styles.muted).add(show(given, max(8, width - row.cells - 14), glyphs.cut), styles.text)
-            key, does = "enter", "edit"
-        row.add("   ").add(key, styles.key).add(f" {does}", styles.muted)
+            does = "edit"
+        row.add("   ").add(look_of(self).key(FORK.command("list.choose")), styles.key).add(f" {does}", styles.muted)
 
     def _setting(self, row: Row, setting: Setting, width: int, styles: Palette) -> None:
-        glyphs, text = look_of(self).glyphs, self._setup.text(setting)
+        look, text = look_of(self), self._setup.text(setting)
+        glyphs = look.glyphs
         row.add("  ").column(setting.label, _SETTING, styles.strong if styles.on_cursor_row else styles.muted)
         if text:
             row.add(f"{glyphs.edited} ", styles.yours)
@@ -257,9 +260,11 @@ class ForkTable(RowList[FormRow]):
             return
         keys = Row(glyphs.cut)
         if setting.kind == "choice":
-            keys.add(glyphs.arrows[0] + glyphs.arrows[1], styles.key).add(" choose", styles.muted)
+            both = look.key(FORK.command("fork.policy_previous"), FORK.command("fork.policy_next"))
+            keys.add(both, styles.key).add(" choose", styles.muted)
         else:
-            keys.add("enter", styles.key).add(" add" if setting.kind == "list" else " type", styles.muted)
+            keys.add(look.key(FORK.command("list.choose")), styles.key)
+            keys.add(" add" if setting.kind == "list" else " type", styles.muted)
         row.right(keys, width)
 
     def _default(self, setting: Setting) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
+from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt_tui import format as fmt
+from agent_tt_tui.keymaps import RESUME
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph, run_glyph, run_style
-from agent_tt_tui.text import call_name, clean, show, width
+from agent_tt_tui.text import call_name, clean, cut, show, width
 from agent_tt_tui.widgets.dialogs.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
@@ -142,6 +143,11 @@ class InFlightTable(RowList[Waiting]):
         return row.right(_answers(waiting, width, styles, glyphs), width).strip(width)
 
 
+def _fits(waiting: Waiting, asked: str, columns: int, styles: Palette, glyphs: Glyphs) -> bool:
+    """Whether a row of the table has room for what a call was asked."""
+    return _NAME + _STEP + 2 + width(asked) + _answers(waiting, columns, styles, glyphs).cells <= columns
+
+
 def _answers(waiting: Waiting, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
     """What is asked of a call, with the answers that there are."""
     row = Row(glyphs.cut).add("  ")
@@ -191,18 +197,24 @@ class ResumeQuestion(RowWidget):
         return row.add(f"{glyphs.well} ", styles.well).add("everything is decided", styles.muted)
 
     def _first(self, row: Row, waiting: Waiting, name: str, columns: int, styles: Palette) -> Row:
-        glyphs = look_of(self).glyphs
+        look, glyphs = look_of(self), look_of(self).glyphs
         if not waiting.is_asked:
             row.add(name, styles.strong)
             return row.add(" changes nothing or knows its own repeats: it is made again", styles.muted)
         if waiting.said is not None:
             row.add("it gave ", styles.muted)
             given = summary(waiting.said.wire, _MOST_RESULT)
-            row.add(show(given, max(8, columns - row.cells - len("   enter changes it")), glyphs.cut), styles.strong)
-            return row.add("   enter", styles.key).add(" changes it", styles.muted)
+            how = self.new_row().add(f"   {look.key(RESUME.command('list.choose'))}", styles.key)
+            how.add(" changes it", styles.muted)
+            row.add(show(given, max(8, columns - row.cells - how.cells), glyphs.cut), styles.strong)
+            return row.join(how)
         if waiting.is_said:
             row.add(name, styles.strong)
             return row.add(" did not happen: it is made now", styles.text)
         row.add(name, styles.strong)
-        tail = " writes, and nobody knows whether it happened"
-        return row.add(tail if row.cells + width(tail) <= columns else " writes: did it happen?", styles.text)
+        tail, short = " writes, and nobody knows whether it happened", " writes: did it happen?"
+        asked = arguments_of(waiting.call, columns)
+        if not _fits(waiting, asked, columns - 2, styles, glyphs):  # what is to be decided about is seen in full here
+            row.add("(", styles.muted).add(cut(asked, columns - row.cells - width(short) - 1, glyphs.cut), styles.text)
+            row.add(")", styles.muted)
+        return row.add(tail if row.cells + width(tail) <= columns else short, styles.text)

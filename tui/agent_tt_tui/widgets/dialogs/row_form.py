@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.widgets import TextArea
 
+from agent_tt._dataclass import dataclass
 from agent_tt.forking.editing.edits import type_word, with_article
-from agent_tt_tui.commands import display_key
 from agent_tt_tui.keymaps import EDIT_ROW
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
@@ -75,8 +74,7 @@ class RowAbout(RowWidget):
         right.add(f"{sign} ", style)
         right.add(show(verdict.message, columns, look.glyphs.cut), styles.muted if verdict.good else styles.failed_text)
         if not verdict.good and self.other is not None:
-            keys = EDIT_ROW.command("row.other").bound_keys(look.keymap)
-            hint = self.new_row().add("  ").add(display_key(keys[0], look.glyphs), styles.key)
+            hint = self.new_row().add("  ").add(look.key(EDIT_ROW.command("row.other")), styles.key)
             hint.add(f" keeps {with_article(type_word(self.other.value))}", styles.muted)
             if right.cells + hint.cells < columns:  # the footer has the key, too
                 right.join(hint)

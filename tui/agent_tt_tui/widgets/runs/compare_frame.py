@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
 from agent_tt_tui import format as fmt
-from agent_tt_tui.chrome import FRAMES_PER_SECOND
+from agent_tt_tui.chrome import Motion
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import run_glyph, run_style
@@ -15,9 +16,9 @@ from agent_tt_tui.text import clean, cut_start, width
 from agent_tt_tui.widgets.runs.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
+    from rich.style import Style
 
-    from agent_tt.comparing.runs.comparison import LanePair
+    from agent_tt.comparing.runs.comparison import LanePair, RowKind
     from agent_tt.comparing.runs.comparison import Row as Pair
     from agent_tt.model import Run
     from agent_tt_tui.palette import Palette
@@ -41,8 +42,12 @@ class CompareHeader(RowWidget):
     frame: reactive[int] = reactive(0)
     waiting: reactive[frozenset[str]] = reactive(frozenset())
     """Ids of the runs in which a call waits for a decision."""
+    packed: reactive[bool] = reactive(default=False)
+    """Whether B stands next to A, as nothing below begins in the middle."""
 
-    _moving: Timer | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        self._motion = Motion(self, self._tick)
 
     def on_mount(self) -> None:
         """Begin to move."""
@@ -50,12 +55,7 @@ class CompareHeader(RowWidget):
 
     def watch_runs(self) -> None:
         """Move the glyph of a run as long as it is under way, and nothing else ever."""
-        moves = self.app.animation_level != "none" and any(run.status == "running" for run in self.runs or ())
-        if moves and self._moving is None:
-            self._moving = self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
-        elif not moves and self._moving is not None:
-            self._moving.stop()
-            self._moving = None
+        self._motion.follow(runs=any(run.status == "running" for run in self.runs or ()))
 
     def _tick(self) -> None:
         self.frame += 1
@@ -67,6 +67,8 @@ class CompareHeader(RowWidget):
             return row
         side = half(columns)
         row.upto_row(self._half("A", self.runs[0], side, styles), side)
+        if self.packed:
+            return row.add(" " * GUTTER).upto_row(self._half("B", self.runs[1], side, styles), side)
         return row.pad_to(side + GUTTER + 1).upto_row(self._half("B", self.runs[1], side, styles), side)
 
     def _half(self, letter: str, run: Run, columns: int, styles: Palette) -> Row:
@@ -95,13 +97,17 @@ class SideTitles(RowWidget):
     runs: reactive[tuple[Run, Run] | None] = reactive(None)
     active: reactive[bool] = reactive(default=False)
     """Whether the steps below have the focus."""
+    inline: reactive[bool] = reactive(default=False)
+    """Whether A stands above B although there is room beside it."""
+    in_column: reactive[bool] = reactive(default=False)
+    """Whether the steps are one of several columns; their sides stand beside each other all the same."""
     lanes: reactive[tuple[LanePair, ...]] = reactive(())
     """The lanes that belong together; nothing is said of them where there is one."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw both titles."""
         row = self.new_row().add(look_of(self).glyphs.bar if self.active else " ", styles.bar_focused)
-        stacks = columns < SIDE_BY_SIDE_FROM
+        stacks = self.inline or (columns < SIDE_BY_SIDE_FROM and not self.in_column)
         for index, run in enumerate(self.runs or ()):
             if stacks:
                 row.add("  " if index else "").add(f"{'AB'[index]} ", styles.muted)
@@ -129,7 +135,7 @@ class SideTitles(RowWidget):
 
 
 class PairStrip(RowWidget):
-    """All pairs on one row, the selected one reversed, and how many are the same and how many are not."""
+    """All pairs on one row, the selected one reversed, and how many there are of each kind, under its glyph."""
 
     DEFAULT_CSS = "PairStrip { height: 1; background: $panel; }"
 
@@ -140,10 +146,16 @@ class PairStrip(RowWidget):
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the strip."""
         glyphs, pairs = look_of(self).glyphs, self.pairs
-        same = sum(pair.kind == "same" for pair in pairs)
-        right = Row(glyphs.cut).add(
-            f"{fmt.count(same)} {glyphs.same}  {fmt.count(len(pairs) - same)} {glyphs.differs} ", styles.muted
-        )
+        looks: dict[RowKind, tuple[str, Style]] = {
+            "same": (glyphs.same, styles.faint),
+            "different": (glyphs.differs, styles.yours),
+            "only_a": (glyphs.only_a, styles.muted),
+            "only_b": (glyphs.only_b, styles.muted),
+            "pending": (glyphs.ambient, styles.faint),
+        }
+        kinds = Counter(pair.kind for pair in pairs)
+        counts = [f"{fmt.count(kinds[kind])} {glyph}" for kind, (glyph, _) in looks.items() if kinds[kind]]
+        right = Row(glyphs.cut).add("  ".join(counts), styles.muted).add(" ")
         row = self.new_row().add(" ").add(fmt.count(self.current + 1 if pairs else 0), styles.strong)
         row.add(f"/{fmt.count(len(pairs))} pairs  ", styles.muted)
         room = columns - row.cells - right.cells - 2
@@ -151,13 +163,6 @@ class PairStrip(RowWidget):
             return row.right(right, columns)
         cells = min(len(pairs), room if len(pairs) * _CELL > room else len(pairs))
         wide = _CELL if cells * _CELL <= room else 1
-        looks = {
-            "same": (glyphs.same, styles.faint),
-            "different": (glyphs.differs, styles.yours),
-            "only_a": (glyphs.only_a, styles.muted),
-            "only_b": (glyphs.only_b, styles.muted),
-            "pending": (glyphs.ambient, styles.faint),
-        }
         for cell in range(cells):
             start, stop = cell * len(pairs) // cells, (cell + 1) * len(pairs) // cells
             rarest = max(pairs[start:stop], key=lambda pair: _RARITY[pair.kind])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
+from agent_tt.model.shown import step_span
 from agent_tt_tui import format as fmt
+from agent_tt_tui.format import counted
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.status import kind_glyph, step_style
 from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.viewmodel.values.pieces import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +38,18 @@ GUTTER: Final = 4
 SIDE_BY_SIDE_FROM: Final = 72
 """From how many columns on the two sides of a pair stand beside each other; on a narrower screen A stands above B."""
 
+_MET: Final = {"diverged": "parted", "rejoined": "rejoined"}
+"""What two runs do where a rule stands."""
+
+_RULE: Final = 10
+"""Columns of a rule besides its title and what it says."""
+
+_MOST_WHY: Final = 3
+_BELOW: Final = 3
+"""Rows of a rule that says why two runs parted, and the blanks before those below its first."""
+_LEAST_WHY: Final = 12
+"""Columns from which on what a rule says may begin beside its title."""
+
 _STACKED: Final = 4
 """Columns of the glyph and the letter before a step of one side, where A stands above B."""
 
@@ -53,6 +68,10 @@ class _Drawing:
     columns: int
     waiting: frozenset[tuple[str, int]] = frozenset()
     """Steps in which a call waits for a decision, each with its side, `a` or `b`."""
+    stacks: bool = False
+    """Whether A stands above B."""
+    whole_arguments: bool = False
+    """Whether what a tool was asked is left out where it would be cut."""
 
 
 class CompareSteps(LineView):
@@ -68,6 +87,14 @@ class CompareSteps(LineView):
         """What is shown, in order."""
         self.waiting: frozenset[tuple[str, int]] = frozenset()
         """Steps in which a call waits for a decision, each with the id of its run."""
+        self.inline = False
+        """Whether A stands above B although there is room beside it."""
+        self.in_column = False
+        """Whether it is one of several columns.
+
+        Sides stand beside each other all the same, what a tool was asked is left out where it would be cut, and
+        another pane says why the runs part and what was edited.
+        """
         self._rows: Sequence[tuple[int, str]] = ()
         """The line that each row shows, and which side of it: `both`, `a` or `b`."""
 
@@ -91,18 +118,55 @@ class CompareSteps(LineView):
         """Put the sides beside each other, or A above B."""
         self._lay_out(self.current)
 
+    def show_inline(self, *, inline: bool) -> None:
+        """Put A above B, or the sides beside each other where there is room."""
+        self.inline = inline
+        self._lay_out(self.current)
+
+    def show_in_column(self, *, in_column: bool) -> None:
+        """Be one of several columns, or have the whole width."""
+        if in_column != self.in_column:
+            self.in_column = in_column
+            self._lay_out(self.current)
+
+    @property
+    def _stacks(self) -> bool:
+        return self.inline or (self.size.width < SIDE_BY_SIDE_FROM and not self.in_column)
+
     def _lay_out(self, current: Line | None) -> None:
-        stacks = self.size.width < SIDE_BY_SIDE_FROM
+        stacks = self._stacks
         rows: list[tuple[int, str]] = []
         for index, line in enumerate(self.lines):
+            if self.in_column and line.kind == "edits":
+                continue
             parts = line.row is not None and line.row.kind in ("different", "pending") and stacks
             rows += [(index, "a"), (index, "b")] if parts else [(index, "both")]
+            if line.row is None:
+                rows += [(index, str(number)) for number in range(1, len(self._why(line)))]
         self._rows = rows
         self.refresh_lines_data()
         if current is not None and current.row is not None:
             same = next((number for number, line in enumerate(self.lines) if line.row == current.row), None)
             if same is not None:
                 self.go_to(same)
+
+    def _why(self, line: Line) -> list[str]:
+        """What a rule says, in its own row, and in those below it where there is no room in that."""
+        if self.in_column and line.kind == "diverged":
+            return [""]
+        room, said = self.size.width - 2, clean(line.text)
+        first = room - width(_rule_title(line, self.view)) - _RULE
+        if line.kind != "diverged" or first < _LEAST_WHY:
+            return [said]
+        causes = said.split("; ")
+        for count in range(len(causes), 0, -1):
+            left = len(causes) - count
+            words = "; ".join([*causes[:count], *([fmt.counted(left, "more cause")] if left else [])])
+            wrapped = wrap([(words, "muted")], first, room - _BELOW)
+            rows = ["".join(text for text, _ in row).rstrip() for row in wrapped]
+            if len(rows) <= _MOST_WHY:
+                break
+        return [*rows[: _MOST_WHY - 1], " ".join(rows[_MOST_WHY - 1 :])]
 
     def go_to(self, index: int) -> None:
         """Put the cursor on one of the lines."""
@@ -115,16 +179,16 @@ class CompareSteps(LineView):
         index, direction = self.cursor, 1 if rows > 0 else -1
         for _ in range(abs(rows)):
             target = index + direction
-            while 0 <= target < len(self._rows) and not self._holds_cursor(target):
+            while 0 <= target < len(self._rows) and not self.can_point_at(target):
                 target += direction
             if not 0 <= target < len(self._rows):
                 break
             index = target
         self.move_to(index)
 
-    def _holds_cursor(self, row: int) -> bool:
+    def can_point_at(self, index: int) -> bool:
         """Whether the cursor may stand on a row: of a pair that takes two, on the first."""
-        line, side = self._rows[row]
+        line, side = self._rows[index]
         return self.lines[line].row is not None and side != "b"
 
     def action_first(self) -> None:
@@ -156,9 +220,19 @@ class CompareSteps(LineView):
         """Draw a pair, one side of it, a fold or a rule."""
         number, part = self._rows[index]
         line = self.lines[number]
-        drawing = _Drawing(styles, look_of(self).glyphs, width, self._waiting_sides())
+        drawing = _Drawing(
+            styles,
+            look_of(self).glyphs,
+            width,
+            self._waiting_sides(),
+            stacks=self._stacks,
+            whole_arguments=self.in_column,
+        )
+        if line.row is None and part.isdecimal():
+            said = self._why(line)[int(part)]
+            return Row(drawing.glyphs.cut).pad_to(_BELOW).upto(said, width, styles.muted).strip(width)
         if line.row is None:
-            return _rule(line, drawing, self.view)
+            return _rule(line, self._why(line)[0], drawing, self.view)
         view = self.view
         if view is None:
             return Row("").strip(width)
@@ -166,7 +240,7 @@ class CompareSteps(LineView):
         a = view.cells_a.get(line.row.a) if line.row.a is not None else None
         b = view.cells_b.get(line.row.b) if line.row.b is not None else None
         row = Row(drawing.glyphs.cut)
-        if width < SIDE_BY_SIDE_FROM - 2:
+        if drawing.stacks:
             if part == "both":
                 part = "b" if line.row.kind == "only_b" else "a"
             glyph, style = _gutter(line, drawing) if part == "b" or line.row.kind != "different" else (" ", None)
@@ -214,13 +288,18 @@ def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Draw
     waits = (side, step.number) in drawing.waiting
     number, right = str(step.number), f"{glyphs.person} waits" if waits else _right(cell, drawing)
     right_style = styles.yours if waits else styles.failed if step.status == "error" else styles.muted
-    if line.kind == "fold" and line.last is not None:
-        number = f"{number}{glyphs.span}{line.last.a if side == 'a' else line.last.b}"
-        right = f"{line.count}{glyphs.times} {glyphs.same}"
+    if line.kind == "fold" and line.row is not None:
+        numbers = [each.a if side == "a" else each.b for each in (line.row, *line.more)]
+        number = step_span([each for each in numbers if each is not None], glyphs.span, glyphs.cut)
+        right = f"{line.count}{glyphs.times}"
         quiet = styles.muted
     name_style = styles.failed if step.status == "error" else styles.strong if styles.on_cursor_row else quiet
     row.column(number, 5, styles.faint if same else styles.muted, "right").add(" ")
     glyph = glyphs.still if step.status == "running" else kind_glyph(step.kind, glyphs)
+    if line.kind == "fold" and same:  # steps of any kind, of which none differs
+        return row.add(glyphs.alike, styles.faint).upto(
+            f" {counted(line.count, 'step')} the same", columns, styles.muted
+        )
     row.add(glyph, styles.running if step.status == "running" else step_style(step, styles)).add(" ")
     room = columns - row.cells - width(right) - 2
     if room < _LEAST_NAME and line.kind != "fold":
@@ -233,7 +312,8 @@ def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Draw
         tool = cut(clean(cell.tool), room - width(name) - 1, glyphs.cut)
         row.add(" ").add(tool, styles.muted if same else styles.text)
         name = f"{name} {tool}"
-    if cell.argument and cell.argument != step.name:
+    left = room - width(name) - 1
+    if cell.argument and cell.argument != step.name and not (drawing.whole_arguments and width(cell.argument) > left):
         row.add(" ").add(cut(clean(cell.argument), room - width(name) - 1, glyphs.cut), styles.muted)
     if columns >= PACK_FROM:
         return row.add("  ").add(right, right_style)
@@ -257,11 +337,16 @@ def _right(cell: Cell, drawing: _Drawing) -> str:
     return (fmt.duration(step.duration_us / 1e6) if step.duration_us is not None else "") + failed
 
 
-def _rule(line: Line, drawing: _Drawing, view: CompareView | None) -> Strip:
+def _rule_title(line: Line, view: CompareView | None) -> str:
+    at = view and (view.comparison.diverged_at if line.kind == "diverged" else view.comparison.rejoined_at)
+    return "no step differs" if line.kind not in _MET else f"{_MET[line.kind]} at {at}"
+
+
+def _rule(line: Line, why: str, drawing: _Drawing, view: CompareView | None) -> Strip:
     """A rule across both sides, or the line that names the edits."""
     styles, glyphs, columns = drawing.styles, drawing.glyphs, drawing.columns
     side = half(columns + 2)
-    if line.kind == "edits" and columns < SIDE_BY_SIDE_FROM - 2:
+    if line.kind == "edits" and drawing.stacks:
         row = Row(glyphs.cut).add(glyphs.edited, styles.yours).pad_to(_STACKED)
         return row.upto(clean(line.text), columns, styles.yours).strip(columns)
     if line.kind == "edits":
@@ -269,8 +354,6 @@ def _rule(line: Line, drawing: _Drawing, view: CompareView | None) -> Strip:
         return row.upto(clean(line.text), columns, styles.yours).strip(columns)
     style = styles.well if line.kind == "rejoined" else styles.yours
     glyph = glyphs.same if line.kind == "rejoined" else glyphs.differs
-    at = view and (view.comparison.diverged_at if line.kind == "diverged" else view.comparison.rejoined_at)
-    title = "no step differs" if line.kind == "input" else f"{line.kind} at {at}"
-    row = Row(glyphs.cut).add(glyphs.line * 2 + " ", style).add(f"{glyph} {title}  ", style)
-    row.upto(clean(line.text), columns - 2, styles.muted).add(" ")
+    row = Row(glyphs.cut).add(glyphs.line * 2 + " ", style).add(f"{glyph} {_rule_title(line, view)}  ", style)
+    row.upto(why, columns - 2, styles.muted).add(" ")
     return row.add(glyphs.line * max(0, columns - row.cells), style).strip(columns)

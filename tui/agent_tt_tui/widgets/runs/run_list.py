@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
@@ -14,10 +14,13 @@ from agent_tt_tui.viewmodel.runs.runtree import ListedRuns
 from agent_tt_tui.widgets.runs.run_rows import RunRows, add_status
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from textual.strip import Strip
 
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.runs.runtree import RunRow, SortKey, SweepGroup
+
+_WIDEST_NAME: Final = 56
 
 MOST_LEVELS: Final = 8
 """Forks of forks nested deeper than this are drawn at this level."""
@@ -32,18 +35,20 @@ class Columns:
     steps: int = 6
     tokens: int = 9
     cost: int = 9
+    took: int = 0
+    model: int = 0
     age: int = 8
 
     @classmethod
     def of(cls, width: int) -> Columns:
-        """Share out a row's columns: when there are few, cost goes first, then tokens, age and steps."""
-        parts = {"steps": 6, "tokens": 9, "cost": 9, "age": 8}
-        for dropped in ("cost", "tokens", "age", "steps"):
+        """Share out a row's columns: when there are few model, time, cost, tokens, age and steps go, in this order."""
+        parts = {"steps": 6, "tokens": 9, "cost": 9, "took": 9, "model": 18, "age": 8}
+        for dropped in ("model", "took", "cost", "tokens", "age", "steps"):
             if 27 + 14 + sum(parts.values()) <= width:
                 break
             parts[dropped] = 0
         left = width - 14 - sum(parts.values())
-        return cls(name=max(8, min(left, 40)), **parts)
+        return cls(name=max(8, min(left, _WIDEST_NAME)), **parts)
 
     @property
     def named(self) -> int:
@@ -69,6 +74,8 @@ class RunColumns(RowWidget):
             ("STEPS", parts.steps, "steps", "right"),
             ("TOKENS", parts.tokens, "", "right"),
             ("COST", parts.cost, "cost", "right"),
+            ("TOOK", parts.took, "", "right"),
+            ("  MODEL", parts.model, "", "left"),
             ("AGE", parts.age, "age", "right"),
         )
         for title, size, key, align in titles:
@@ -84,7 +91,7 @@ class RunList(RunRows["RunRow"]):
     selected: frozenset[str] = frozenset()
     """Ids of the runs that were selected."""
 
-    shown: ListedRuns = ListedRuns((), running=False)
+    shown: ListedRuns = ListedRuns((), running=())
     """The rows."""
 
     def show(self, rows: ListedRuns, selected: frozenset[str], empty: str = "") -> None:
@@ -132,14 +139,18 @@ class RunList(RunRows["RunRow"]):
         add_status(row, run, parts.status, styles, glyphs, moving=self.moving, waits=waits)
         tokens = fmt.total_tokens(run.tokens_in, run.tokens_out)
         cost = glyphs.interrupted if run.cost_usd is None else fmt.cost(run.cost_usd, run.unpriced)
-        figures = (
-            (fmt.count(run.steps), parts.steps, styles.text),
-            (glyphs.interrupted if tokens is None else fmt.count(tokens), parts.tokens, styles.muted),
-            (cost, parts.cost, styles.muted),
-            (fmt.age_since(run.started_us, time.time()) or glyphs.interrupted, parts.age, styles.muted),
+        took_us = None if run.ended_us is None else run.ended_us - run.started_us
+        model = run.model.model if run.model is not None else None
+        figures: tuple[tuple[str, int, Style, Align], ...] = (
+            (fmt.count(run.steps), parts.steps, styles.text, "right"),
+            (glyphs.interrupted if tokens is None else fmt.count(tokens), parts.tokens, styles.muted, "right"),
+            (cost, parts.cost, styles.muted, "right"),
+            (glyphs.interrupted if took_us is None else fmt.duration(took_us / 1e6), parts.took, styles.muted, "right"),
+            (f"  {clean(model or glyphs.interrupted)}", parts.model, styles.muted, "left"),
+            (fmt.age_since(run.started_us, time.time()) or glyphs.interrupted, parts.age, styles.muted, "right"),
         )
-        for text, size, style in figures:
-            row.column(text, size, style, "right")
+        for text, size, style, align in figures:
+            row.column(text, size, style, align)
         return row.strip(width)
 
     def _sweep(self, group: SweepGroup, name: Row, parts: Columns, width: int, styles: Palette) -> Strip:

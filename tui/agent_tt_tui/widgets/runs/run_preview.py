@@ -16,6 +16,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 from agent_tt_tui.viewmodel.runs.preview import Preview, read_preview
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows, unmade_row
 from agent_tt_tui.widgets.drawing import add_strip
@@ -68,7 +69,7 @@ class RunPreview(RowWidget):
             return self.new_row()
         if y == 0 or self._rows is None:
             lines = _Lines(self.preview, columns - 2, styles, look_of(self).glyphs)
-            self._rows = lines.short() if self.size.height < SHORT_ROWS else lines.long()
+            self._rows = lines.short() if self.size.height < SHORT_ROWS else lines.long(self.size.height)
         return self.new_row().add(" ").join(self._rows[y]) if y < len(self._rows) else self.new_row()
 
 
@@ -80,7 +81,7 @@ class _Lines:
 
     def short(self) -> list[Row]:
         """Without headings, for a few rows below the list."""
-        rows = [*self._damaged(), self._strip(), *self._lineage()]
+        rows = [*self._damaged(), self._strip(), *self._lineage(), *self._gone()]
         edits = self._row()
         for index, each in enumerate(self._edits()):
             edits.add("   " if index else "").join(each)
@@ -100,16 +101,20 @@ class _Lines:
         rows += [self._note(note) for note in self.preview.notes[:1]]
         return [*rows, *self._ran()]
 
-    def long(self) -> list[Row]:
-        """With headings, a blank row before each, for a pane of its own."""
+    def long(self, height: int) -> list[Row]:
+        """With headings, a blank row before each, for a pane of its own; rows that are free go to the answer."""
+        rows = self._long(_ANSWER_ROWS)
+        return self._long(_ANSWER_ROWS + height - len(rows)) if len(rows) < height else rows
+
+    def _long(self, answer_rows: int) -> list[Row]:
         preview, run, styles = self.preview, self.preview.run, self.styles
-        rows = [*self._damaged(), self._strip(), *self._lineage()]
+        rows = [*self._damaged(), self._strip(), *self._lineage(), *self._gone()]
         if run.edits:
             rows += [*self._heading("EDITS"), *self._edits()]
         if run.error is not None:
             rows += [*self._heading("ERROR"), *self._wrapped(run.error.short, styles.failed_text)]
         if preview.answer:
-            rows += [*self._heading("ANSWER"), *self._wrapped(f'"{preview.answer}"', styles.text)]
+            rows += [*self._heading("ANSWER"), *self._wrapped(f'"{preview.answer}"', styles.text, answer_rows)]
         if preview.parent is not None:
             rows += [*self._heading("AGAINST ITS PARENT"), *self._against(preview.parent)]
         if preview.writes or preview.denied:
@@ -130,7 +135,10 @@ class _Lines:
         if run.metadata:
             rows += [*self._heading("FACTS"), *(self._fact(name, value) for name, value in run.metadata.items())]
         if preview.notes:
-            rows += [*self._heading("NOTES"), *(self._note(note) for note in preview.notes[:_MOST_NOTES])]
+            rows += self._heading("NOTES")
+            for note in preview.notes[:_MOST_NOTES]:
+                where = "" if note.step is None else f"@{note.step} "
+                rows += self._wrapped(f"{where}{note.body}", styles.text)
             if len(preview.notes) > _MOST_NOTES:
                 rows.append(self._row().add(f"{self.glyphs.cut} {len(preview.notes) - _MOST_NOTES} more", styles.note))
         ran = self._ran()
@@ -161,6 +169,16 @@ class _Lines:
             )
         return [row]
 
+    def _gone(self) -> list[Row]:
+        """How far a run came that broke off: which steps did not end, or else which did last."""
+        run, steps = self.preview.run, self.preview.steps
+        if run.status != "crashed" or run.error is not None or run.damaged is not None or not steps:
+            return []
+        open_steps = [step for step in steps if step.ended_us is None]
+        named = ", ".join(f"{step.number} {name_of(step)}" for step in open_steps or steps[-1:])
+        said = f"not ended: {named}" if open_steps else f"the last step that ended: {named}"
+        return self._wrapped(said, self.styles.failed_text)
+
     def _damaged(self) -> list[Row]:
         """What is wrong with what is stored of the run."""
         why = self.preview.run.damaged
@@ -174,24 +192,25 @@ class _Lines:
 
     def _fact(self, name: str, value: Wire) -> Row:
         row = self._row().column(clean(name), 10, self.styles.muted)
+        room = max(1, self.columns - row.cells)
         return row.add(
-            show(value if isinstance(value, str) else summary(value, 40), 40, self.glyphs.cut), self.styles.text
+            show(value if isinstance(value, str) else summary(value, room), room, self.glyphs.cut), self.styles.text
         )
 
     def _note(self, note: Note) -> Row:
         where = "" if note.step is None else f"@{note.step} "
         return self._row().add(where, self.styles.muted).add(show(note.body, 200, self.glyphs.cut), self.styles.text)
 
-    def _wrapped(self, text: str, style: Style) -> list[Row]:
+    def _wrapped(self, text: str, style: Style, most: int = _ANSWER_ROWS) -> list[Row]:
         rows: list[Row] = []
         line = ""
-        words = clean(text[: self.columns * (_ANSWER_ROWS + 1)]).split(" ")
+        words = clean(text[: self.columns * (most + 1)]).split(" ")
         for index, word in enumerate(words):
             joined = f"{line} {word}" if line else word
             if width(joined) <= self.columns:
                 line = joined
                 continue
-            if len(rows) == _ANSWER_ROWS - 1:
+            if len(rows) == most - 1:
                 rest = " ".join([line, *words[index:]])
                 return [*rows, self._row().add(cut(rest, self.columns, self.glyphs.cut), style)]
             rows.append(self._row().add(line, style))

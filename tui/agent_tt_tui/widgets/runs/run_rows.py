@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from agent_tt_tui.chrome import FRAMES_PER_SECOND
+from agent_tt_tui.chrome import Motion
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph, run_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from textual.timer import Timer
 
     from agent_tt.model import Run
     from agent_tt_tui.glyphs import Glyphs
@@ -59,7 +57,7 @@ class RunRows(LineView, Generic[Item]):
         """What is said where there is no row."""
         self._waiting: frozenset[str] = frozenset()
         self._frame = -1
-        self._moving: Timer | None = None
+        self._motion = Motion(self, self._tick)
 
     @property
     def line_count(self) -> int:
@@ -69,7 +67,7 @@ class RunRows(LineView, Generic[Item]):
     @property
     def current(self) -> Item | None:
         """The row under the cursor, None while there is none."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+        return self.rows[self.row_number] if 0 <= self.row_number < len(self.rows) else None
 
     def goes_on(self, row: Item) -> bool:
         """Whether what a row shows still runs."""
@@ -86,8 +84,8 @@ class RunRows(LineView, Generic[Item]):
         self.refresh_lines_data()
         if current is not None:
             index = self.index_of(current)
-            if index is not None and index != self.cursor:
-                self.move_to(index)
+            if index is not None and index != self.row_number:
+                self.move_to_row(index)
 
     def index_of(self, current: Item) -> int | None:
         """Where the run of a row stands; None where it does not."""
@@ -115,12 +113,7 @@ class RunRows(LineView, Generic[Item]):
 
     def _move_glyphs(self) -> None:
         """Move the glyph of what runs as long as something does, and nothing else ever."""
-        moves = self.is_attached and self.app.animation_level != "none" and self.something_goes_on
-        if moves and self._moving is None:
-            self._moving = self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
-        elif not moves and self._moving is not None:
-            self._moving.stop()
-            self._moving = None
+        self._motion.follow(runs=self.something_goes_on)
 
     def _tick(self) -> None:
         self._frame += 1

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
+from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.equal_answers import NONE
 from agent_tt_tui import format as fmt
 from agent_tt_tui.glyphs import ASCII
@@ -14,6 +15,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import Align, clean, show, width
 from agent_tt_tui.viewmodel.runs.run_table import (
+    all_changed,
     change,
     changed_words,
     counts_of,
@@ -23,7 +25,10 @@ from agent_tt_tui.viewmodel.runs.run_table import (
     only_words,
     parting,
 )
+from agent_tt_tui.viewmodel.values.pieces import wrap
+from agent_tt_tui.widgets.drawing import add_pieces
 from agent_tt_tui.widgets.runs.run_rows import GLYPH, RunRows, add_status
+from agent_tt_tui.widgets.tall_lines import NONE_TALL, share_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,11 +41,14 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
+    from agent_tt_tui.widgets.tall_lines import Lines
 
 __all__ = ["RunTable", "TableHead", "TableLayout"]
 
 _NAME_LEAST, _NAME_MOST = 10, 26
 _CHANGED_LEAST: Final = 22
+_MOST_LINES: Final = 4
+"""How many lines a run may take to say in full what was changed; what needs more is cut to one."""
 _KEPT: Final = {"at": 6, "letter": 4, "steps": 6}
 """Columns of what is never left out."""
 
@@ -164,7 +172,7 @@ class TableHead(RowWidget):
 
 
 class RunTable(RunRows["TableRow"]):
-    """The runs, each on one line."""
+    """The runs, each on one line; what was changed goes on below where lines are free."""
 
     HELP = (
         "One line a run: ≠ AT is the step at which it parts from the base (none: nothing differs; end: the same moves, "
@@ -177,12 +185,22 @@ class RunTable(RunRows["TableRow"]):
     trouble = False
     """Whether what is said where there is no row is an error."""
     _layout: TableLayout | None = None
+    _wrapped = NONE_TALL
+    """The lines of each row that takes several, by the number of the row."""
+
+    @property
+    def line_count(self) -> int:
+        """The lines of all runs."""
+        return super().line_count + self.tall.more
 
     def show(self, table: Table, rows: Sequence[TableRow], empty: str = "", *, trouble: bool = False) -> None:
         """Show rows, or why there are none."""
         self.table, self.empty, self.trouble = table, empty, trouble
-        self._layout = None
+        self._layout, before = None, self.line_count
         self.show_rows(rows)
+        self._measure()
+        if self.line_count != before:
+            self.refresh(layout=True)  # it is as tall as its rows: what is known of one has the others
 
     def goes_on(self, row: TableRow) -> bool:
         """Whether a run still runs."""
@@ -195,9 +213,24 @@ class RunTable(RunRows["TableRow"]):
     def on_resize(self) -> None:
         """Share out the columns anew."""
         self._layout = None
+        self._measure()
+        self.reveal(self.cursor)
+
+    def _measure(self) -> None:
+        self._wrapped = share_lines(self, len(self.rows), range(len(self.rows)), self._lines_of)
+
+    def _lines_of(self, row: int) -> Lines:
+        """What was changed in lines; none where the row says something else, or more than a few lines hold."""
+        shown, columns = self.rows[row], self.size.width - 2
+        if self.table is None or shown.error is not None or shown.damaged or not shown.changed:
+            return []
+        if self._layout is None:
+            self._layout = TableLayout.of(self.table, columns)
+        lines = list(wrap([(all_changed(shown), "text")], columns - self._layout.cells - 2))
+        return lines if len(lines) <= _MOST_LINES else []
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
-        """Draw one run."""
+        """Draw a line of a run."""
         glyphs, table = look_of(self).glyphs, self.table
         if not self.rows or table is None:
             style = styles.failed_text if self.trouble else styles.note
@@ -205,9 +238,15 @@ class RunTable(RunRows["TableRow"]):
             return Row(glyphs.cut).add(" ").add(show(f"{mark}{self.empty}", width - 1, glyphs.cut), style).strip(width)
         if self._layout is None:
             self._layout = TableLayout.of(table, width)
-        row = self.rows[index]
+        number, part = self.tall.row_of(index)
+        row, wrapped = self.rows[number], self._wrapped.get(number)
+        if wrapped is not None and part:
+            return add_pieces(Row(glyphs.cut).pad_to(self._layout.cells + 2), wrapped[part], styles).strip(width)
+        first = None if wrapped is None else "".join(text for text, _ in wrapped[0])
         waits = row.run.id in self._waiting
-        cells = _figures(table, self._layout, width, row.run, row, styles, glyphs, moving=self.moving, waits=waits)
+        cells = _figures(
+            table, self._layout, width, row.run, row, styles, glyphs, moving=self.moving, waits=waits, changed=first
+        )
         return cells.strip(width)
 
 
@@ -227,8 +266,9 @@ def _figures(
     *,
     moving: str = "",
     waits: bool = False,
+    changed: str | None = None,
 ) -> Row:
-    """All cells of one line; `row` is None for the base."""
+    """All cells of one line; `row` is None for the base, `changed` the first of the changes where more lines follow."""
     line = Row(glyphs.cut)
     name = run.name if row is None else _indented(row, table)
     line.column(clean(name), layout.name - 1, styles.muted if row is None else styles.strong).add(" ")
@@ -245,7 +285,7 @@ def _figures(
         return line.add("A, the base", styles.muted)
     if row.damaged:
         line.add(f"{glyphs.failed} {row.trouble}  ", styles.failed_text)
-    return line.add(changed_words(row, columns - line.cells, glyphs.cut), styles.text)
+    return line.add(changed_words(row, columns - line.cells, glyphs.cut) if changed is None else changed, styles.text)
 
 
 def _numbers(

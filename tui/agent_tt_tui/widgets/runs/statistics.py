@@ -9,6 +9,7 @@ from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import cut, cut_start
+from agent_tt_tui.text import width as text_width
 from agent_tt_tui.viewmodel.runs.statistics import Line, squeezed
 from agent_tt_tui.widgets.drawing import style_of
 
@@ -63,16 +64,32 @@ class StatTable(RowList[Line]):
             return row.add(table.empty, styles.note).strip(width)
         columns = _fitting(table.columns, width)
         rest = max(1, width - sum(column.width for column in columns))
+        wider = self._wider(table, rest)
         for at, column in enumerate(table.columns):
             if column not in columns:
                 continue
-            room = column.width or rest
+            room = column.width + wider.get(at, 0) if column.width else rest - sum(wider.values())
             if index < self._first:
                 title = self._over(table, at, room) or column.title
                 row.column(title, room, styles.muted, column.align)
             else:
                 self._cell(row, table.lines[index - self._first].cells[at], room, column, styles)
         return row.strip(width)
+
+    def _wider(self, table: Table, rest: int) -> dict[int, int]:
+        """How many columns of the rest go to cells that would be cut, by column: what takes the rest keeps its own."""
+
+        def longest(at: int) -> int:
+            return max((text_width(line.cells[at].text) + 1 for line in table.lines), default=0)
+
+        flexible = [at for at, column in enumerate(table.columns) if not column.width]
+        free = rest - max([_LEAST, *map(longest, flexible)])
+        wider = {}
+        for at, column in enumerate(table.columns):
+            if column.width and any(line.cells[at].keeps_end for line in table.lines) and free > 0:
+                wider[at] = min(free, max(0, longest(at) - column.width))
+                free -= wider[at]
+        return wider
 
     def _over(self, table: Table, at: int, room: int) -> str:
         """What a column of sparklines is called: how many days a column of it stands for."""

@@ -27,8 +27,8 @@ __all__ = ["SweepCost", "SweepRows"]
 
 _LABEL: Final = 12
 _PLACEHOLDERS: Final = {
-    "vary": "nothing yet: enter says what, such as temperature=0,0.5,1",
-    "outcome": "a path of the last state, or a question: budget < 0, tokens > 500",
+    "vary": "nothing yet: say what, such as temperature=0,0.5,1",
+    "outcome": "a path of the last state, or a question: budget < 0",
     "cost": "no limit",
     "allow": "no tool: all that write are denied",
 }

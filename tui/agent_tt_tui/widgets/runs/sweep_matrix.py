@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 from textual.reactive import reactive, var
 from textual.strip import Strip
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui import format as fmt
-from agent_tt_tui.chrome import FRAMES_PER_SECOND
+from agent_tt_tui.chrome import Motion
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import sample_glyph
-from agent_tt_tui.text import clean, cut, fair_share, width
+from agent_tt_tui.text import clean, cut, cut_start, fair_share, show, width
 from agent_tt_tui.viewmodel.runs.sweeps import interval
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["MatrixLegend", "MatrixTitles", "SweepLayout", "SweepMatrix", "fair_label", "sample_style"]
 
 _CELL: Final = 9
+_CELL_MOST: Final = 40
+"""Columns of a sample with its answer in words."""
+_WORDS: Final = 8
+"""So many columns more for each sample let it say its answer in words, besides the letter."""
+_SEEN: Final = 5
+"""Samples that are in view before what is said of all of them, but for how often they succeeded."""
 _LABEL_LEAST, _LABEL_MOST = 8, 28
 _RATE, _INTERVAL, _STEPS, _TOKENS, _COST = 6, 11, 7, 9, 9
 _BAR: Final = 12
@@ -40,11 +46,13 @@ class SweepLayout:
     Attributes:
         label: Of the values.
         shown: How many samples are in view.
+        cell: Of a sample.
         bar, interval, steps, tokens, cost: Of what stands at the right of the rate, which is never left out.
     """
 
     label: int
     shown: int
+    cell: int = _CELL
     bar: int = 0
     interval: int = 0
     steps: int = 0
@@ -55,7 +63,8 @@ class SweepLayout:
     def of(cls, matrix: Matrix, columns: int) -> SweepLayout:
         """Share out a row; when there are few columns, first the bar goes, then cost, tokens, steps, the interval."""
         names = ", ".join(axis.name for axis in matrix.definition.varied)
-        longest = max([width(clean(names)), *(width(clean(label_of(cell))) for cell in matrix.cells[:200])], default=0)
+        values = max([width(clean(label_of(cell))) for cell in matrix.cells[:200]], default=0)
+        longest = max(width(clean(names)), values)
         label = max(_LABEL_LEAST, min(longest + 2, _LABEL_MOST, max(_LABEL_LEAST, columns // 4)))
         parts = {
             "interval": _INTERVAL,
@@ -65,12 +74,22 @@ class SweepLayout:
             "bar": _BAR,
         }
         samples = matrix.definition.samples
-        for dropped, seen in (("bar", 5), ("cost", 5), ("tokens", 5), ("steps", 5), ("interval", 3)):
+        wanted = min(samples, _SEEN) * _CELL
+        for dropped, seen in (("bar", _SEEN), ("cost", _SEEN), ("tokens", _SEEN), ("steps", _SEEN), ("interval", 3)):
             if label + min(samples, seen) * _CELL + _RATE + sum(parts.values()) <= columns:
                 break
             parts[dropped] = 0
+        lacking = wanted - (columns - label - _RATE - sum(parts.values()))
+        label = max(
+            label - max(0, lacking), min(label, max(_LABEL_LEAST, values + 2))
+        )  # its name says less than a sample
         left = columns - label - _RATE - sum(parts.values())
-        return cls(label=label, shown=max(1, min(samples, left // _CELL)), **parts)
+        shown = max(1, min(samples, left // _CELL))
+        # What is left over first shows values in full, and then answers.
+        more = min(max(0, longest + 2 - label), max(0, left - shown * _CELL))
+        free = (left - more) // shown - _CELL
+        cell = _CELL + min(free, _CELL_MOST - _CELL) if free >= _WORDS else _CELL
+        return cls(label=label + more, shown=shown, cell=cell, **parts)
 
 
 def label_of(cell: MatrixCell) -> str:
@@ -112,10 +131,11 @@ class MatrixTitles(RowWidget):
             return row
         layout = SweepLayout.of(matrix, columns - 2)
         names = ", ".join(axis.name for axis in matrix.definition.varied) or "samples"
-        row.column(clean(names), layout.label - 1, styles.title_blurred).add(" ")
+        names = cut_start(clean(names), layout.label - 1, look_of(self).glyphs.cut)  # of a path the end says more
+        row.column(names, layout.label - 1, styles.title_blurred).add(" ")
         for number in range(self.first, min(self.first + layout.shown, matrix.definition.samples)):
             style = styles.strong if number == self.sample else styles.muted
-            row.column(f"  {number + 1}", _CELL, style)
+            row.column(f"  {number + 1}", layout.cell, style)
         if matrix.definition.samples > self.first + layout.shown:
             row.add(look_of(self).glyphs.cut, styles.muted)
         tail = self.new_row()
@@ -147,9 +167,12 @@ class SweepMatrix(LineView):
         """How often the chosen outcome holds, by row; empty to show how often runs succeeded."""
         self.letters: Mapping[tuple[int, int], str] = {}
         """What stands for each sample's answer, by cell and sample."""
+        self.answers: Mapping[str, str] = {}
+        """The answers that the letters stand for."""
         self.marked: frozenset[str] = frozenset()
         """Ids of the runs that are marked for comparing."""
         self._frame = -1
+        self._motion = Motion(self, self._tick)
 
     @property
     def line_count(self) -> int:
@@ -177,19 +200,25 @@ class SweepMatrix(LineView):
         letters: Mapping[tuple[int, int], str],
         rates: dict[int, Rate],
         marked: frozenset[str],
+        answers: Mapping[str, str],
     ) -> None:
         """Show how far it is now; the cursor stays where it is."""
         self.matrix, self.letters, self.rates, self.marked = matrix, letters, rates, marked
+        self.answers = answers
+        self._move_glyphs()
         self.refresh_lines_data()
 
     def on_mount(self) -> None:
-        """Move the glyphs of what runs."""
-        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+        """Begin to move."""
+        self._move_glyphs()
+
+    def _move_glyphs(self) -> None:
+        """Move the glyphs of what runs as long as something does, and nothing else ever."""
+        self._motion.follow(runs=self.matrix is not None and bool(self.matrix.running))
 
     def _tick(self) -> None:
-        if self.app.animation_level != "none" and self.matrix is not None and self.matrix.running:
-            self._frame += 1
-            self.refresh()
+        self._frame += 1
+        self.refresh()
 
     def validate_sample(self, sample: int) -> int:
         """Keep the cursor on a sample that there is."""
@@ -221,10 +250,11 @@ class SweepMatrix(LineView):
         row.add(" ")
         first = self.first
         for sample in cell.samples[first : first + layout.shown]:
-            row.join(self._sample(cell, sample, styles, here=here and sample.number == self.sample + 1))
+            is_here = here and sample.number == self.sample + 1
+            row.join(self._sample(cell, sample, layout.cell, styles, here=is_here))
         return row.right(self._figures(cell, layout, styles, index), width).strip(width)
 
-    def _sample(self, cell: MatrixCell, sample: Sample, styles: Palette, *, here: bool) -> Row:
+    def _sample(self, cell: MatrixCell, sample: Sample, columns: int, styles: Palette, *, here: bool) -> Row:
         """One cell: the cursor or a mark, what became of it, how many steps, the letter of its answer."""
         glyphs, run = look_of(self).glyphs, sample.run
         ground = (styles.cursor_focused if self.has_focus else styles.cursor_blurred) if here else None
@@ -246,9 +276,11 @@ class SweepMatrix(LineView):
         row.add(" ").add(letter or " ", styles.strong if known else styles.faint)
         if here and run is not None and run.id in self.marked:
             row.add(glyphs.edited, styles.yours)
-        row.pad_to(_CELL - 1)
+        if columns > _CELL and letter in self.answers:
+            row.pad_to(_CELL - 1).upto(show(self.answers[letter], columns, glyphs.cut), columns - 2, text)
+        row.pad_to(columns - 1)
         if ground is not None:
-            painted = row.strip(_CELL - 1).apply_style(ground)
+            painted = row.strip(columns - 1).apply_style(ground)
             row = Row(glyphs.cut)
             for segment in painted:
                 row.add(segment.text, segment.style)
@@ -295,7 +327,7 @@ class MatrixLegend(RowWidget):
             (glyphs.still, styles.running, "running"),
             (glyphs.ambient, styles.muted, "waiting"),
             (glyphs.unknown, styles.muted, "broke off"),
-            ("21", styles.text, "steps"),
+            ("n", styles.text, "steps"),
             ("a b", styles.strong, "which answer"),
         )
         row = self.new_row().add(" ")

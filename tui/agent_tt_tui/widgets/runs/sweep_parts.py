@@ -13,6 +13,7 @@ from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph, sample_glyph, step_style
 from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.runs.strip_cells import buckets
+from agent_tt_tui.viewmodel.values.pieces import wrap
 from agent_tt_tui.widgets.runs.sweep_matrix import sample_style
 
 if TYPE_CHECKING:
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.runs.sweeps import Chosen
 
-__all__ = ["AnswerList", "ChosenRun"]
+__all__ = ["ChosenRun", "SweepAnswers"]
 
 _COUNT: Final = 4
 _STRIP: Final = 24
+_ANSWER_FROM: Final = 3 + _COUNT + 2
+"""The column at which answers begin."""
 
 
-class AnswerList(LineView):
+class SweepAnswers(LineView):
     """Equal answers, most frequent first, then what went wrong; the cursor follows the matrix while that has focus."""
 
     HELP = "What the runs came to: equal answers share a letter."
@@ -40,15 +43,40 @@ class AnswerList(LineView):
         super().__init__()
         self.answers: Sequence[Answer] = ()
         self.empty = ""
+        self._rows: list[tuple[int, str]] = []
 
     @property
     def line_count(self) -> int:
-        """One line an answer; where there is none, one that says so."""
-        return len(self.answers) or bool(self.empty)
+        """How many rows the answers take; where there is none, one that says so."""
+        return len(self._rows) or bool(self.empty)
+
+    def on_resize(self) -> None:
+        """Break the answers for the new size."""
+        self._lay_out()
+        super().on_resize()
+
+    def _lay_out(self) -> None:
+        """Show answers to their end, the first before the others, where there are rows for that; else a row each."""
+        room = max(1, self.size.width - 2 - _ANSWER_FROM)
+        free = self.size.height - len(self.answers)
+        self._rows = []
+        for index, answer in enumerate(self.answers):
+            rows = ["".join(text for text, _ in row) for row in wrap([(clean(answer.text), "text")], room)]
+            if len(rows) <= 1 or len(rows) - 1 > free:
+                rows = [answer.text]
+            free -= len(rows) - 1
+            self._rows += [(index, row) for row in rows]
+
+    def is_here(self, index: int) -> bool:
+        """Whether a row is of the answer under the cursor."""
+        if not (0 <= self.cursor < len(self._rows) and 0 <= index < len(self._rows)):
+            return index == self.cursor
+        return self._rows[index][0] == self._rows[self.cursor][0]
 
     def show(self, answers: Sequence[Answer], empty: str) -> None:
         """Show answers, or why there are none."""
         self.answers, self.empty = answers, empty
+        self._lay_out()
         self.refresh_lines_data()
 
     def follow(self, letter: str, error: str) -> None:
@@ -57,7 +85,7 @@ class AnswerList(LineView):
             return
         for index, answer in enumerate(self.answers):
             if (answer.text == error) if answer.failed else (answer.letter == letter):
-                self.move_to(index)
+                self.move_to(next(at for at, (shown, _) in enumerate(self._rows) if shown == index))
                 return
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
@@ -66,12 +94,15 @@ class AnswerList(LineView):
         row = Row(glyphs.cut)
         if not self.answers:
             return row.upto(self.empty, width, styles.note).strip(width)
-        answer = self.answers[index]
+        number, text = self._rows[index]
+        answer = self.answers[number]
+        style = styles.failed_text if answer.failed else styles.text
+        if index and self._rows[index - 1][0] == number:
+            return row.pad_to(_ANSWER_FROM).add(text, style).strip(width)
         letter = glyphs.interrupted if answer.failed else answer.letter
         row.add(f" {letter} ", styles.strong).column(f"{answer.count}{glyphs.times}", _COUNT, styles.muted, "right")
         row.add("  ")
-        style = styles.failed_text if answer.failed else styles.text
-        return row.add(show(answer.text, width - row.cells, glyphs.cut), style).strip(width)
+        return row.add(show(text, width - row.cells, glyphs.cut), style).strip(width)
 
 
 class ChosenRun(RowWidget):
@@ -128,7 +159,7 @@ class ChosenRun(RowWidget):
         if chosen.beside is None:
             return row
         if chosen.diverged_at is None:
-            return row.upto(f"as {clean(chosen.beside_words)}", columns - 1, styles.muted)
+            return row.upto(f"does not part from {clean(chosen.beside_words)}", columns - 1, styles.muted)
         row.upto(f"parts from {clean(chosen.beside_words)} at ", columns - 1, styles.muted)
         row.upto(str(chosen.diverged_at), columns - 1, styles.yours)
         return row.upto(f": {clean(chosen.because)}" if chosen.because else "", columns - 1, styles.text)

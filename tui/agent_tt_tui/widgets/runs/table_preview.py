@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual.reactive import reactive
 
+from agent_tt._dataclass import dataclass
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
@@ -142,6 +142,6 @@ def _wrapped(lines: Sequence[Line], columns: int, rows: int) -> list[Line]:
         pieces = textwrap.wrap(safe, max(8, columns)) or [""]
         taken = min(len(pieces), 1 + spare)
         spare -= taken - 1
-        shown = [*pieces[: taken - 1], " ".join(pieces[taken - 1 :])]
+        shown = [*(piece.removesuffix(" ·") for piece in pieces[: taken - 1]), " ".join(pieces[taken - 1 :])]
         wrapped += [("" if index else label, piece, style) for index, piece in enumerate(shown)]
     return wrapped

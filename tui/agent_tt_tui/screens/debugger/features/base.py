@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.places import read_path
-from agent_tt_tui.commands import display_key
 from agent_tt_tui.feature import Feature
-from agent_tt_tui.keymaps import DEBUGGER
-from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.time import Time
@@ -32,8 +29,12 @@ class DebuggerFeature(Feature):
 
     def key(self, command_id: str) -> str:
         """The key of a command, as it is shown."""
-        look = look_of(self.screen)
-        return display_key(DEBUGGER.command(command_id).bound_keys(look.keymap)[0], look.glyphs)
+        return self.screen.key(command_id)
+
+    @property
+    def why_no_value(self) -> str:
+        """Said where no value is selected, and the state is not in focus."""
+        return f"select a value first: {self.key('pane.next')} goes to the state"
 
     def go_to_place(self, place: Place) -> None:
         """Go to the step of a place, and show its value or its call as soon as the step is read."""

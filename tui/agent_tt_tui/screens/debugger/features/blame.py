@@ -80,7 +80,7 @@ class WhoWrote(DebuggerFeature):
 
     def _rows(self, plan: DebuggerLayout) -> int:
         most = max(_LEAST_SHARE, (self.screen.size.height - 2 - plan.scrubber) * 3 // 5)
-        rows = min(self.pane.needed(self.panes.inspector.size.width), most) + 2 * self.panes.grown[1]
+        rows = min(self.pane.needed(self.panes.inspector.size.width), most) + self.panes.grown[1]
         return max(_LEAST_ROWS, rows)
 
     def blocked(self, command_id: str) -> str | None:

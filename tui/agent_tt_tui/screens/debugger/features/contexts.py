@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from agent_tt.errors import AgentTTError
+from agent_tt._dataclass import dataclass
 from agent_tt_tui.feature import hears
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.screens.debugger.features.context_reading import ContextsRead
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.past.blame import Place
 from agent_tt_tui.widgets.debugger.context_asked import ContextAsked
@@ -23,26 +23,15 @@ from agent_tt_tui.widgets.debugger.inspector_rows import TABS
 if TYPE_CHECKING:
     from agent_tt.context.shown import CallContext, Item, Origin, RunContexts
     from agent_tt.context.without import Without
+    from agent_tt_tui.screens.debugger.features.context_reading import ContextReading
     from agent_tt_tui.screens.debugger.features.editing import Editing
     from agent_tt_tui.screens.debugger.features.forking import Forking
     from agent_tt_tui.screens.debugger.time import Time
-    from agent_tt_tui.viewmodel.context.standing import Standing
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
     from agent_tt_tui.widgets.debugger.context_view import ContextView
 
 _PATIENCE_SECONDS: Final = 0.1
-_AGAIN_SECONDS: Final = 1.0
-"""How long a run that is written has rest between two readings."""
 _MOST_ORIGINS: Final = 50
-
-
-@dataclass
-class ContextsRead(Message):
-    """What the models of the run were shown is known, or why not."""
-
-    contexts: RunContexts | None
-    standing: Standing | None
-    why: str = ""
 
 
 @dataclass
@@ -55,24 +44,31 @@ class WithoutRead(Message):
 class Contexts(DebuggerFeature):
     """Shows what a model call was sent; from there goes to where a part came from, and forks without it."""
 
-    def __init__(self, time: Time, editing: Editing, forking: Forking) -> None:
+    def __init__(self, time: Time, contexts: ContextReading, editing: Editing, forking: Forking) -> None:
         """Initialise the feature.
 
         Args:
             time: The step that is shown.
+            contexts: Reads what the models were shown.
             editing: Takes an item out of a state.
             forking: Opens the fork dialog.
         """
         super().__init__(time)
         self._editing, self._forking = editing, forking
-        self._contexts: RunContexts | None = None
-        self._standing: Standing | None = None
+        self._reading = contexts
+        contexts.needs.append(lambda: self._is_shown)
         self._wanted: tuple[int, int] | None = None
         """The model call that somebody went to, while its step is shown."""
+        self._against: tuple[int, int] | None = None
+        """The model call that others are compared with; None for the last one in the lane of each."""
+        self._compared: dict[tuple[object, ...], CallContext] = {}
+        """Calls as they stand to chosen ones, of what was read last."""
         self._left: tuple[tuple[int, int], int] | None = None
         """The model call from which somebody went to where an item came from, and the step that is."""
-        self._is_reading = self._is_stale = False
-        self._why = ""
+
+    @property
+    def _contexts(self) -> RunContexts | None:
+        return self._reading.contexts
 
     @property
     def _view(self) -> ContextView | None:
@@ -87,53 +83,20 @@ class Contexts(DebuggerFeature):
     @hears(Inspector.TabShown)
     def _on_tab_shown(self, _message: Inspector.TabShown) -> None:
         if self._is_shown:
-            if self._contexts is None or self._is_stale:
-                self._read()
+            self._reading.read()
+            if self._contexts is None:
+                self.screen.set_timer(_PATIENCE_SECONDS, self._say_reading)
             self._show()
-
-    @hears(reading.RunGrew)
-    def _on_run_grew(self, _message: reading.RunGrew) -> None:
-        if self._is_shown and self._contexts is not None and not self._is_reading and not self._is_stale:
-            self.screen.set_timer(_AGAIN_SECONDS, self._read_again)
-        self._is_stale = True
-
-    def _read(self) -> None:
-        if self._is_reading:
-            return
-        self._is_reading, self._is_stale = True, False
-        self.screen.run_worker(self._read_contexts, group="contexts", thread=True, exclusive=True)
-        if self._contexts is None:
-            self.screen.set_timer(_PATIENCE_SECONDS, self._say_reading)
 
     def _say_reading(self) -> None:
-        if self._is_reading and self._contexts is None:
+        if self._reading.is_reading and self._contexts is None and self._is_shown:
             self._show()
 
-    def _read_contexts(self) -> None:
-        from agent_tt.context.reading import read_contexts
-        from agent_tt_tui.viewmodel.context.standing import standing_of
-
-        worker, model = get_current_worker(), self.model
-        answer = ContextsRead(None, None)
-        try:
-            answer.contexts = read_contexts(model.source, model.run.id, cancelled=lambda: worker.is_cancelled)
-            answer.standing = standing_of(answer.contexts)
-        except AgentTTError as error:
-            answer.why = error.message
-        if not worker.is_cancelled:
-            self.screen.post_message(answer)
-
     @hears(ContextsRead)
-    def _on_contexts_read(self, message: ContextsRead) -> None:
-        self._is_reading = False
-        self._contexts, self._standing, self._why = message.contexts, message.standing, message.why
-        self._show()
-        if self._is_stale:
-            self.screen.set_timer(_AGAIN_SECONDS, self._read_again)
-
-    def _read_again(self) -> None:
-        if self._is_stale and self._is_shown:
-            self._read()
+    def _on_contexts_read(self, _message: ContextsRead) -> None:
+        self._compared.clear()
+        if self._is_shown:
+            self._show()
 
     # Showing.
 
@@ -153,10 +116,13 @@ class Contexts(DebuggerFeature):
         inspector, glyphs = self.panes.inspector, look_of(self.screen).glyphs
         context = self._context
         if context is not None and self._contexts is not None:
-            number = next(at for at, each in enumerate(self._contexts.calls) if each is context)
-            inspector.show_context(ContextShown(self._contexts, number, self._standing))
-        elif self._why:
-            inspector.show_context(None, f"{glyphs.failed} what models were shown cannot be read: {clean(self._why)}")
+            number = self._contexts.numbers[context.place]
+            chosen = self._beside(context)
+            inspector.show_context(ContextShown(self._contexts, number, self._reading.standing, chosen))
+        elif self._reading.why:
+            inspector.show_context(
+                None, f"{glyphs.failed} what models were shown cannot be read: {clean(self._reading.why)}"
+            )
         elif self._contexts is not None:
             inspector.show_context(None, "this run asked no model, as far as it was recorded: there is no context")
         else:
@@ -166,23 +132,71 @@ class Contexts(DebuggerFeature):
     def _context(self) -> CallContext | None:
         if self._contexts is None:
             return None
-        if self._wanted is not None and self._wanted in self._contexts.by_place:
-            return self._contexts.by_place[self._wanted]
-        return self._contexts.near(self.time.number)
+        wanted = None if self._wanted is None else self._contexts.at(self._wanted)
+        return wanted or self._contexts.near(self.time.number)
+
+    def _beside(self, context: CallContext) -> CallContext | None:
+        """A call as it stands to the chosen one; None where none is chosen, or it is that one itself."""
+        from agent_tt.context.against import against
+
+        other = None if self._against is None or self._contexts is None else self._contexts.at(self._against)
+        if other is None or other is context:
+            return None
+        key = context.place, other.place
+        if key not in self._compared:
+            self._compared[key] = against(context, other)
+        return self._compared[key]
+
+    def choose_other(self) -> None:
+        """Ask for the call to compare with."""
+        from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+        from agent_tt_tui.viewmodel.context.facts import tokens_words
+
+        context, contexts, glyphs = self._context, self._contexts, look_of(self.screen).glyphs
+        if context is None or contexts is None or len(contexts.calls) < 2:
+            self.screen.say("this run has no other model call to compare with")
+            return
+        choices = [Choice("", "the last call of its lane", "as usual, for each call")]
+        choices += [
+            Choice(str(at), f"call {at + 1}, step {other.step}", f"{tokens_words(other, glyphs)} tokens")
+            for at, other in enumerate(contexts.calls)
+            if other.items and other is not context
+        ]
+        dialog = PickDialog("Compare with", choices, detail=f"call {contexts.numbers[context.place] + 1}")
+        self.screen.ask(dialog, self._compare_with)
+
+    def _compare_with(self, chosen: str) -> None:
+        contexts = self._contexts
+        if contexts is not None:
+            number = int(chosen) if chosen else -1
+            self._against = contexts.calls[number].place if 0 <= number < len(contexts.calls) else None
+            if self._against is not None:
+                self.screen.say(f"{self.key('app.escape')} compares with the last call again", 4.0)
+            self._show()
 
     def escape(self) -> bool:
-        """Go back from where an item came from to the call that has it; from an item in full to the list."""
+        """Go back from where an item came from to the call that has it, from an item in full to the list.
+
+        Then compare with the last call again, where another one was chosen.
+        """
         view = self._view
         if self._left is not None and not self._is_shown:
             place, _ = self._left
             self._left = None
+            self.screen.say("")  # that this key comes back here
             self.panes.inspector.show_tab(TABS.index("Context") + 1)
             self.panes.inspector.take_focus()
             self._go_to(place)
             return True
-        if view is None or not self._is_shown or not view.in_full:
+        if view is None or not self._is_shown:
             return False
-        view.show_in_full(in_full=False)
+        if view.in_full:
+            view.show_in_full(in_full=False)
+            return True
+        if self._against is None:
+            return False
+        self._against = None
+        self._show()
         return True
 
     # Going to other calls, and to where a part came from.
@@ -194,6 +208,8 @@ class Contexts(DebuggerFeature):
                 self.go_to_call(message.number)
             case "number":
                 self.go_to_number(message.number)
+            case "against":
+                self.choose_other()
             case "origin" if message.item is not None:
                 self.go_to_origin(message.item)
             case "fork" if message.item is not None:
@@ -206,12 +222,11 @@ class Contexts(DebuggerFeature):
         context = self._context
         if context is None or self._contexts is None:
             return
-        places = [each.place for each in self._contexts.calls]
-        number = places.index(context.place) + direction
-        if not 0 <= number < len(places):
+        number = self._contexts.numbers[context.place] + direction
+        if not 0 <= number < len(self._contexts.calls):
             self.screen.say(f"this is the {'last' if direction > 0 else 'first'} model call of the run")
             return
-        self._go_to(places[number])
+        self._go_to(self._contexts.calls[number].place)
 
     def go_to_number(self, number: int) -> None:
         """Go to a model call by its number, from 0."""
@@ -250,7 +265,7 @@ class Contexts(DebuggerFeature):
             return
         if context is not None:
             self._left = context.place, origin.step
-            self.screen.say("esc goes back to the context", 4.0)
+            self.screen.say(f"{self.key('app.escape')} goes back to the context", 4.0)
         if not origin.call:
             self.panes.inspector.show_tab(TABS.index("State") + 1)
             self.time.go(origin.step)
@@ -267,10 +282,11 @@ class Contexts(DebuggerFeature):
         if blocked is not None or context is None:
             self.screen.say(blocked or "this step is still being read")
             return
-        if not any(each is item for each in context.items):
+        compared = self._beside(context) or context
+        if not any(each is item for each in compared.items):
             self.screen.say("this call has it no more: go to one that has it")
             return
-        work = partial(self._read_without, context, item)
+        work = partial(self._read_without, context, context.items[item.number])
         self.screen.run_worker(work, group="without", thread=True, exclusive=True)
 
     def _read_without(self, context: CallContext, item: Item) -> None:

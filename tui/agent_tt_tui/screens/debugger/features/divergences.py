@@ -79,7 +79,8 @@ class Divergences(DebuggerFeature):
         if 0 <= index < len(self.pane.findings):
             self.show_divergence(self._replays[self.model.run.id].report, index)
         else:
-            self.screen.say(f"this is the {'last' if direction > 0 else 'first'} divergence: r lists them")
+            which = "last" if direction > 0 else "first"
+            self.screen.say(f"this is the {which} divergence: {self.key('replay.open')} lists them")
 
     def escape(self) -> bool:
         """Give the pane of a divergence back to the diff."""
@@ -136,4 +137,4 @@ class Divergences(DebuggerFeature):
         self.time.reading.poll()
         self._playing.action_follow()
         if forks_of(self.screen).running(run.id) is not None:
-            self.screen.say(f"{run.name} goes on for real: S stops it")
+            self.screen.say(f"{run.name} goes on for real: {self.key('live.stop')} stops it")

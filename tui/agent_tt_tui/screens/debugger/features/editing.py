@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
     from agent_tt_tui.viewmodel.edits.pending import Pending
     from agent_tt_tui.viewmodel.edits.subjects import Subject
-    from agent_tt_tui.widgets.debugger.call_view import CallView
     from agent_tt_tui.widgets.debugger.inspector import Selection
 
 _OF_VALUES: Final = frozenset({"edit.value", "edit.remove", "edit.insert", "edit.move"})
@@ -37,7 +36,9 @@ class Editing(DebuggerFeature):
         """Say why nothing can be edited here."""
         view = self.time.view
         if command_id in _UNDOING:
-            return None if self.model.pending is not None else "nothing was edited yet: e edits the selected value"
+            if self.model.pending is not None:
+                return None
+            return f"nothing was edited yet: {self.key('edit.value')} edits the selected value"
         if self.model.source.read_only and not self.model.run.read_only:  # of another system's a copy is forked
             return "this file is only read: its states cannot be edited, nor its runs forked"
         if command_id == "edit.mute" and not self.time.number:
@@ -54,10 +55,10 @@ class Editing(DebuggerFeature):
             return None
         if command_id in _OF_VALUES and self._selection is None:
             if self.panes.inspector.tab == "Messages":
-                return "select a message first: tab goes to the messages"
+                return f"select a message first: {self.key('pane.next')} goes to the messages"
             if self.time.path:
                 return "this state has no such value: it is not there after this step"
-            return "select a value first: tab goes to the state"
+            return self.why_no_value
         return None
 
     def _why_no_call(self, view: StepView) -> str | None:
@@ -75,12 +76,8 @@ class Editing(DebuggerFeature):
         """Whether a call is what is looked at."""
         return self.panes.inspector.tab == "Call" or self.screen.focused is self.panes.call_pane.call_view
 
-    @property
-    def _call_view(self) -> CallView:
-        return self.panes.call_pane.call_view if self.panes.inspector.tab != "Call" else self.panes.inspector.call_view
-
     def _call(self) -> Call | None:
-        return self._call_view.call
+        return self.panes.call_view.call
 
     @property
     def _selection(self) -> Selection | None:
@@ -106,7 +103,7 @@ class Editing(DebuggerFeature):
         if call is not None:
             edits = self.model.pending.of_call(call.step, call.number) if self.model.pending is not None else ()
             subject = of_call(self.model.source, self.model.run.id, call, edits)
-            place = self._call_view.place
+            place = self.panes.call_view.place
             if place and subject.form == "result":
                 subject = subject.part(place)
         elif selection is not None:

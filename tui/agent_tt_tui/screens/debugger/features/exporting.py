@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
 from textual.message import Message
 
+from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.export import Export, Exported
 from agent_tt_tui.feature import hears

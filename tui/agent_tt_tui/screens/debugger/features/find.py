@@ -1,4 +1,4 @@
-"""Finding: the panel, the searches that it asks for, and the keys that go from one of the steps found to another."""
+"""Finding: the panel, its searches, the timeline narrowed to what they find, and the keys that go through that."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from agent_tt.errors import InvalidExpression
 from agent_tt_tui.feature import hears
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.keymaps import DEBUGGER, FIND
@@ -14,21 +15,29 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import StepsFound
 from agent_tt_tui.screens.debugger.time import AskWhere
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
+from agent_tt_tui.viewmodel.debugger.folding import Narrowed
 from agent_tt_tui.viewmodel.past.blame import Place
-from agent_tt_tui.viewmodel.past.finding import StepHit, edge_of
+from agent_tt_tui.viewmodel.past.filtering import Asked, read_asked, terms_at_hand
+from agent_tt_tui.viewmodel.past.finding import Wish, edge_of
 from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_tt_tui.screens.debugger.features.blame import WhoWrote
-    from agent_tt_tui.screens.debugger.past_reading import PastReading
+    from agent_tt_tui.screens.debugger.past_reading import Among, PastReading
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.viewmodel.past.finding import HitRow
 
 
+_MOST_CONTEXT = 9
+
+
 class Find(DebuggerFeature):
-    """Searches the run for texts, and for the steps at which a question holds; other features show theirs as found."""
+    """Searches the run for texts, and for the steps at which a question holds; other features show theirs as found.
+
+    While it is typed and until it is cleared, the timeline shows what is found and the steps beside it.
+    """
 
     COMMANDS = frozenset({"find.open", "find.next", "find.previous", "time.edge_previous", "time.edge_next"})
 
@@ -48,6 +57,11 @@ class Find(DebuggerFeature):
         self._searches: Searching | None = None
         self.watch: int | None = None
         """The watch whose steps are shown as found; None for none."""
+        self._asked = Asked()
+        """What was typed, read."""
+        self._context = 1
+        self._has_landed = False
+        """Whether one of the steps that are being found was gone to."""
 
     @property
     def _searching(self) -> Searching:
@@ -63,15 +77,16 @@ class Find(DebuggerFeature):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why there is nowhere to go."""
-        if command_id in {"find.next", "find.previous"} and not self._panel.hits.found.rows:
-            return "nothing was searched for yet: / searches"
+        if command_id in {"find.next", "find.previous"} and not self._panel.hits.found.steps:
+            return f"nothing was searched for yet: {self.key('find.open')} searches"
         if command_id.startswith("time.edge") and self.asked_steps is None:
-            return "no question was asked yet: / and ? ask one"
+            return f"no question was asked yet: {self.key('find.open')} and ? ask one"
         return None
 
     def escape(self) -> bool:
         """Forget what was found; a value's way back, which may have led on from it, is left first."""
-        if not self._panel.hits.found.rows or self._who_wrote.pane.is_open:
+        is_narrowed = self.panes.timeline.narrowed is not None
+        if not (self._panel.hits.found.steps or is_narrowed) or self._who_wrote.pane.is_open:
             return False
         self._forget_hits()
         return True
@@ -80,7 +95,7 @@ class Find(DebuggerFeature):
         """Open the find panel."""
         self._opened_at = self.time.number
         self._panel.add_class("open")
-        self._panel.open()
+        self._panel.open(terms_at_hand(self.model.overview), self.model.last)
         self.screen.query_one(FooterRow).show_context(FIND)
         self._show_hits(self._panel.hits.found.steps)
         self._searching.fill()
@@ -98,31 +113,47 @@ class Find(DebuggerFeature):
     @hears(FindPanel.Asked)
     def _on_asked(self, message: FindPanel.Asked) -> None:
         wish = message.wish
-        self.watch = None
+        self.watch, self._has_landed = None, False
         self._panel.begin(searching=bool(wish.text))
-        if wish.question is not None:
-            self._find_where(wish.text, wish.question)
-        elif wish.text:
-            self._past.stop_finding()
-            self._searching.search(wish)
-        else:
+        try:
+            # A pattern is what it says: nothing in it is read as the name of a part.
+            is_pattern = wish.regex and not wish.text.lstrip().startswith("?")
+            self._asked = Asked(words=wish.text) if is_pattern else read_asked(wish.text)
+        except InvalidExpression as error:
             self._stop_finding()
+            self._refuse(f"{error.why}. {error.hint}" if error.hint else error.why, error.position)
+            return
+        if self._asked.question:
+            self._find_where(wish)
+        elif self._asked.words:
+            self._past.stop_finding()
+            self._searching.search(wish, self._asked.words)
+        else:  # nothing, or a part whose value is not typed yet
+            self._stop_finding()
+            self._panel.wait()
+            self._narrow(None)
             self.panes.scrubber.show_hits(())
 
     @hears(Searched)
     def _on_searched(self, message: Searched) -> None:
-        if message.wish != self._panel.wish:
+        if message.wish != self._panel.wish or self._asked.question:
             return
         is_elsewhere = self._panel.show(message.found)
-        self.panes.scrubber.show_hits(self._panel.hits.found.steps)
+        found = self._panel.hits.found
+        self.panes.scrubber.show_hits(found.steps)
+        if found.steps or message.found.searched >= 1:
+            self._narrow(found.steps)
         if is_elsewhere:
             self._go_to_hit(self._panel.row)
 
     @hears(IndexGrew)
     def _on_index_grew(self, _message: IndexGrew) -> None:
         wish = self._panel.wish
-        if wish.text and wish.question is None:
-            self._searching.search(wish)
+        if wish.text and self._asked.words:
+            if self._asked.question:
+                self._find_where(wish)
+            else:
+                self._searching.search(wish, self._asked.words)
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
@@ -133,30 +164,63 @@ class Find(DebuggerFeature):
     def _on_steps_found(self, message: StepsFound) -> None:
         if message.text != self._panel.wish.text:
             return
-        panel = self._panel
-        is_first = panel.hits.is_old or not panel.hits.found.rows
-        panel.add(message.hits, searching=not message.ended)
-        self.panes.scrubber.show_hits(panel.hits.found.steps, as_spans=True)
-        if is_first and message.hits:
-            panel.hits.move_to(0)
-            self._go_to_hit(panel.row)
-
-    def _find_where(self, text: str, question: str) -> None:
-        """Look for the steps at which a question holds; the question mark alone asks nothing yet."""
-        if question.strip():
-            self._past.find_where(text, question)
+        panel, narrowed = self._panel, self.panes.timeline.narrowed
+        if message.first and (panel.hits.is_old or message.first != len(panel.hits.found.steps)):
+            return  # of a search that another one has taken the place of
+        if not message.first:
+            panel.hits.is_old = True  # it was asked anew
+        panel.add(message.steps, searching=not message.ended, is_complete=message.is_complete)
+        if not message.first or narrowed is None:
+            self._narrow(panel.hits.found.steps)
         else:
-            self._stop_finding()
-            self._panel.refuse("what is to hold: state.budget < 0, changed(state.plan), error", len(text))
+            narrowed.add(message.steps)
+            self._show_narrowed(narrowed)
+        self.panes.scrubber.show_hits(panel.hits.found.steps, as_spans=True)
+        self._land(message)
+
+    def _land(self, message: StepsFound) -> None:
+        """Go to the first step found from where the search began, once; without one, to the last before."""
+        begun = self.time.number if self._opened_at is None else self._opened_at
+        later = next((step for step in message.steps if step >= begun), None)
+        if later is None and message.ended:
+            later = next(reversed(self._panel.hits.found.steps), None)
+        if later is not None and not self._has_landed:
+            self._has_landed = True
+            self._go_to_step(later)
+
+    def _find_where(self, wish: Wish) -> None:
+        """Look for the steps at which the question holds, and that hold the words beside it."""
+        words = self._asked.words
+        among: Among | None = None
+        if words:
+            self._searching.fill()
+
+            def among(cancelled: Callable[[], bool]) -> tuple[frozenset[int], bool]:
+                return self._searching.steps_with(wish, words, cancelled)
+
+        self._past.find_where(wish.text, self._asked, among)
 
     @hears(NotUnderstood)
     def _on_not_understood(self, message: NotUnderstood) -> None:
         if message.text == self._panel.wish.text:
-            self._panel.refuse(message.why, message.position)
-            self.panes.scrubber.show_hits(())
+            self._refuse(message.why, message.position)
+
+    def _refuse(self, why: str, position: int | None) -> None:
+        """Say what is wrong with what was typed; the timeline stays as it was before."""
+        self._panel.refuse(why, position)
+        self.panes.scrubber.show_hits(())
+
+    @hears(FindPanel.ContextTurned)
+    def _on_context_turned(self, message: FindPanel.ContextTurned) -> None:
+        self._context = max(0, min(self._context + message.steps, _MOST_CONTEXT))
+        if self.panes.timeline.narrowed is not None:
+            self._narrow(self.panes.timeline.narrowed.steps)
 
     @hears(FindPanel.HitMoved)
     def _on_hit_moved(self, message: FindPanel.HitMoved) -> None:
+        if self._panel.hits.found.are_steps:
+            self._go_to_step(self._panel.move_from(self.time.number, message.rows))
+            return
         self._go_to_hit(self._panel.move(message.rows))
 
     @hears(FindPanel.Closed)
@@ -174,35 +238,34 @@ class Find(DebuggerFeature):
 
     # What other features show as found.
 
-    def show_found(self, hits: Sequence[StepHit], step: int, watch: int | None = None) -> None:
+    def show_found(self, steps: Sequence[int], step: int, watch: int | None = None) -> None:
         """Go to one of some steps that belong together, and let the keys of the search lead to the others.
 
         Args:
-            hits: The steps, in order.
+            steps: The steps, in order.
             step: Which to go to.
             watch: The watch that they are of; None for none.
         """
         self._forget_hits()
-        self.more_found(hits)
-        self._panel.move(next((at for at, hit in enumerate(hits) if hit.step == step), 0))
+        self.more_found(steps)
         self.time.go(step)
         self.watch = watch
 
-    def more_found(self, hits: Sequence[StepHit]) -> None:
+    def more_found(self, steps: Sequence[int]) -> None:
         """Add later steps to those that are shown as found."""
-        self._panel.add(hits, searching=False)
+        self._panel.add(steps, searching=False)
         self._show_hits(self._panel.hits.found.steps)
 
     @property
     def asked_steps(self) -> Sequence[int] | None:
         """The steps at which the question that was asked holds; None for a search of text, and where there was none."""
         found = self._panel.hits.found
-        return found.steps if found.rows and isinstance(found.rows[0].hit, StepHit) else None
+        return found.steps if found.steps and found.are_steps else None
 
     @property
     def question(self) -> str:
         """The question that was typed last; "" for none."""
-        return (self._panel.wish.question or "").strip()
+        return self._asked.question.strip() if self._panel.wish.text else ""
 
     def action_edge(self, direction: int) -> None:
         """Go to where what was asked begins to hold, or holds for the last time."""
@@ -227,10 +290,18 @@ class Find(DebuggerFeature):
         if row is None:
             return
         hit = row.hit
-        if isinstance(hit, StepHit) or (hit.call is None and not (hit.where == "state" and hit.path)):
+        if hit.call is None and not (hit.where == "state" and hit.path):
             self._go_to_step(hit.step)
         else:
             self.go_to_place(Place(hit.step, hit.call, hit.path, is_outcome=hit.where == "result"))
+
+    def _narrow(self, steps: Sequence[int] | None) -> None:
+        """Show in the timeline only some steps and those beside them; None for all."""
+        self._show_narrowed(None if steps is None else Narrowed(self._context, self.model.last).add(steps))
+
+    def _show_narrowed(self, narrowed: Narrowed | None) -> None:
+        found = self._panel.hits.found
+        self.panes.narrow(narrowed, self._panel.wish.text, is_complete=found.is_complete)
 
     def _go_to_step(self, step: int | None) -> None:
         if step is not None and step != self.time.number:
@@ -245,5 +316,7 @@ class Find(DebuggerFeature):
         self.watch = None
         self._stop_finding()
         self._panel.forget()
+        self._asked = Asked()
+        self._narrow(None)
         self._show_hits(None)
         self.screen.refresh_footer()

@@ -43,6 +43,12 @@ class Inspecting(DebuggerFeature):
         The context has the screen for itself: it takes the focus, and another tab gives that back.
         """
         inspector, was = self.panes.inspector, self.panes.inspector.tab
+        if TABS[number - 1] == "Call" and self.panes.has_call_column:
+            if was == "Context":
+                self.action_tab(TABS.index("State") + 1)
+            self.panes.show_all()
+            self.panes.call_pane.call_view.focus()
+            return
         if TABS[number - 1] == "Context" != was:
             self._came_from = self.screen.focused
         inspector.show_tab(number)
@@ -55,6 +61,14 @@ class Inspecting(DebuggerFeature):
                 return
             self.panes.show_all()
             came_from.focus()
+
+    def escape(self) -> bool:
+        """Go back from the context, which has the screen for itself."""
+        inspector = self.panes.inspector
+        if inspector.tab != "Context" or not inspector.has_focus_within:
+            return False
+        self.action_tab(TABS.index("State") + 1)
+        return True
 
     def action_call(self, direction: int) -> None:
         """Go to the next or previous call of the step."""
@@ -74,7 +88,7 @@ class Inspecting(DebuggerFeature):
         """Copy what is selected."""
         selection = self.panes.inspector.selection
         if selection is None:
-            self.screen.say("select a value first: tab goes to the state")
+            self.screen.say(self.why_no_value)
         else:
             self.screen.ask(CopyKeys(selection.text), lambda what: self.screen.say(f"copied the {what}"))
 

@@ -13,7 +13,7 @@ class Marks(DebuggerFeature):
     def blocked(self, command_id: str) -> str | None:
         """Say that there is no mark to go to."""
         if command_id == "time.go_to_mark" and not self.model.bookmarks.letters:
-            return "no step is marked yet: m marks one"
+            return f"no step is marked yet: {self.key('time.mark')} marks one"
         return None
 
     def action_mark(self) -> None:

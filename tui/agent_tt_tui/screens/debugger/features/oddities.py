@@ -10,7 +10,6 @@ from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import OddFound
 from agent_tt_tui.text import width
-from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from agent_tt.querying.oddities import Oddity
@@ -79,7 +78,7 @@ class Oddities(DebuggerFeature):
         if not self.model.oddities:
             return
         oddity = self.model.oddities[int(choice)]
-        self._find.show_found([StepHit(step, oddity.kind) for step in oddity.steps], _shown_at(oddity))
+        self._find.show_found(oddity.steps, _shown_at(oddity))
         self.screen.say(oddity.what)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path, without_envelopes
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt_tui.look import look_of
+from agent_tt_tui.ran import ran_of
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.viewmodel.offers import Offer
 
@@ -41,10 +44,12 @@ class OwnCommands(DebuggerFeature):
             "store": str(self.model.source.path),
         }
         try:
-            code = with_terminal(self.screen.app, partial(_call, filled(own.line, name, values)))
+            words = filled(own.line, name, values)
+            code = with_terminal(self.screen.app, partial(_call, words))
         except AgentTTError as error:
             self.screen.say(error.message)
         else:
+            ran_of(self.screen).add("command", name, lambda: shlex.join(words))
             self.screen.say(f"{name} is done" if code == 0 else f"{name} ended with exit code {code}")
 
 
@@ -58,5 +63,6 @@ def _call(words: list[str]) -> int:
         code = subprocess.call(words)  # noqa: S603  what the user has configured
     except OSError as error:
         raise UsageError(f"{words[0]} cannot be started: {error.strerror}") from error
-    input("\nenter goes back ")
+    with suppress(EOFError, KeyboardInterrupt):  # Ctrl-D and Ctrl-C go back too
+        input("\nenter goes back ")
     return code

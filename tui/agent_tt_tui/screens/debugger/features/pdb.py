@@ -50,9 +50,11 @@ class Pdb(DebuggerFeature):
 
     def _debug(self, step: int) -> None:
         from agent_tt.rerunning.replay import run_replay
+        from agent_tt_tui.ran import ran_of
         from agent_tt_tui.screens.dialogs.external import with_terminal
         from agent_tt_tui.screens.running.replay import Replayed
         from agent_tt_tui.screens.running.trust import ask_for_trust
+        from agent_tt_tui.viewmodel.running.as_command import pdb_command
 
         source, run = self.model.source, self.model.run
         try:
@@ -66,16 +68,17 @@ class Pdb(DebuggerFeature):
         except AgentTTError as error:
             self.screen.say(error.message)
         else:
+            ran_of(self.screen).add("pdb", f"{run.name}, at step {step}", lambda: pdb_command(source, run, step))
             self._run_again.keep(run, Replayed(report))
-            self.screen.say(_said(report))
+            self.screen.say(_said(report, self.key("replay.open")))
 
 
-def _said(report: ReplayReport) -> str:
+def _said(report: ReplayReport, key: str) -> str:
     if report.verdict == "as_recorded":
         return "the replay went as recorded"
     if report.verdict == "reserved":
-        return "the replay went as recorded, with reservations: r shows them"
-    return f"the {'replay diverged' if report.divergences else 'agent ended otherwise'}: r shows where"
+        return f"the replay went as recorded, with reservations: {key} shows them"
+    return f"the {'replay diverged' if report.divergences else 'agent ended otherwise'}: {key} shows where"
 
 
 def _run(step: int, replay: partial[ReplayReport]) -> ReplayReport:

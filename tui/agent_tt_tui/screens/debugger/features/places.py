@@ -52,7 +52,7 @@ class Places(DebuggerFeature):
                 )
 
     def _paths(self, wanted: str) -> Iterator[Offer]:
-        for path, value in islice(_inside(self.panes.inspector.state), _MOST_LOOKED_AT):
+        for path, value in _inside(self.panes.inspector.state, _MOST_LOOKED_AT):
             name = format_path(without_envelopes(path))
             if wanted in name.casefold():
                 show = partial(self.panes.inspector.show_value, path)
@@ -73,15 +73,16 @@ class Places(DebuggerFeature):
             self.screen.post_message(OpenRun(self.model.source, run))
 
 
-def _inside(state: Wire) -> Iterator[tuple[Path, Wire]]:
-    """The values of a state, those that lie less deep first."""
+def _inside(state: Wire, most: int) -> Iterator[tuple[Path, Wire]]:
+    """So many values of a state, those that lie less deep first; no more than these is touched of a large one."""
     waiting: deque[tuple[Path, Wire]] = deque([((), state)])
     while waiting:
         path, value = waiting.popleft()
         if path:
             yield path, value
-        parts = parts_of(value)
+        parts = parts_of(value) if most else None
         if parts is None:
             continue
-        for index in range(min(len(parts), _MOST_LOOKED_AT)):
+        for index in range(min(len(parts), most)):
             waiting.append(((*path, *parts.steps(index)), parts.value(index)))
+            most -= 1

@@ -49,7 +49,8 @@ class Related(DebuggerFeature):
         from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 
         if not message.kin:
-            self.screen.say("nothing was forked from this run yet, nor this run from another: f forks it")
+            fork = self.key("fork.open")
+            self.screen.say(f"nothing was forked from this run yet, nor this run from another: {fork} forks it")
         elif len(message.kin) == 1:
             self._open_kin(message.kin, message.kin[0].run.id)
         else:
@@ -70,7 +71,7 @@ class Related(DebuggerFeature):
 
         runs = message.runs
         if not runs:
-            self.screen.say("there is no other run to compare with yet: f forks this one")
+            self.screen.say(f"there is no other run to compare with yet: {self.key('fork.open')} forks this one")
         elif len(runs) == 1:
             self._compare(runs[0][0].id)
         else:

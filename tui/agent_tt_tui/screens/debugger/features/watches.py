@@ -9,7 +9,6 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.watch_reading import WatchesLooked, WatchesWritten
-from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.features.find import Find
@@ -80,7 +79,7 @@ class Watches(DebuggerFeature):
         if step is None:
             self.screen.say(f"{row.watch.label} holds nowhere so far")
             return
-        self._find.show_found([StepHit(number, row.watch.label) for number in row.found.steps()], step, row.watch.id)
+        self._find.show_found(list(row.found.steps()), step, row.watch.id)
         keys = f"{self.key('find.next')} {self.key('find.previous')}"
         self.screen.say(f"{row.watch.label}: {keys} go through its steps")
 
@@ -92,7 +91,7 @@ class Watches(DebuggerFeature):
             return
         new, at = [], row.found.after(steps[-1])
         while at is not None:
-            new.append(StepHit(at, row.watch.label))
+            new.append(at)
             at = row.found.after(at)
         if new:
             self._find.more_found(new)

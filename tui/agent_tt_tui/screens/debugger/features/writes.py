@@ -37,7 +37,7 @@ class SelectedWrites(DebuggerFeature):
     def blocked(self, command_id: str) -> str | None:
         """Say that no path is selected."""
         del command_id
-        return "select a value first: tab goes to the state" if self.time.path is None else None
+        return self.why_no_value if self.time.path is None else None
 
     def action_write(self, direction: int) -> None:
         """Go to the next or previous step that wrote the selected path."""

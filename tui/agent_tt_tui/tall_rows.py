@@ -1,4 +1,4 @@
-"""Rows of a tree that take several lines each: which line belongs to which row."""
+"""Which line of a list belongs to which row, where rows take several lines each."""
 
 from __future__ import annotations
 
