@@ -7,8 +7,10 @@ A key has settled with the last byte that the app writes before it is quiet. The
 steps with a state of 1 MB, at 120 columns and 40 rows, its inspector and its diff open; the browser on so many runs.
 For each key: median, 99th percentile and the worst, by the clock and of the processor's time of all its threads. Where
 the machine does other work, too, only the latter says something: `--processor` judges by it. A letter that is typed
-into a filter is measured until it stands there; the search goes on meanwhile. Then the memory that is held, and the
+into a filter is measured until it stands there; the search goes on meanwhile, and is ended by `esc` with the last
+letter. The memory that is held is taken before anything was searched for, and printed after it, too. Last come the
 ticks of 10 ms that an open, finished run takes while nobody touches it. Exits with 1 where one is more than it may be.
+What is under way is told on the standard error.
 """
 
 from __future__ import annotations
@@ -218,6 +220,7 @@ class Table:
     def press(self, app: Measured, prefix: str, groups: Sequence[tuple[str, Sequence[bytes]]]) -> None:
         """Press the keys of each group."""
         for name, keys in groups:
+            progress(f"{prefix}: {name}")
             self.rows.setdefault(f"{prefix}: {name}", []).extend(map(app.key, keys))
 
     def show(self, prefix: str) -> list[float]:
@@ -231,7 +234,8 @@ class Table:
 
     def hold(self, what: str, value: float, most: float) -> None:
         """Print a figure with what it may be at most."""
-        print(f"{what:58}{value:>9.1f}   {'reached' if value <= most else 'MISSED'} (at most {most:g})")
+        said = "reached" if value <= most else "MISSED"
+        print(f"{what:58}{value:>9.1f}   {said} (at most {most:g})", flush=True)
         if value > most:
             self.missed.append(what)
 
@@ -240,7 +244,12 @@ class Table:
         for each in zip(*found, strict=True):
             ordered = sorted(each)
             figures += f"{statistics.median(ordered):>11.1f}{percentile(ordered, 0.99):>8.1f}{ordered[-1]:>8.1f}"
-        print(f"{name:58}{figures}")
+        print(f"{name:58}{figures}", flush=True)
+
+
+def progress(what: str) -> None:
+    """Tell what is under way where the figures are not: a round takes minutes."""
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
@@ -267,6 +276,7 @@ def measure(folder: Path, steps: int, runs: int, rounds: int, idle: float, *, by
                 table.press(app, "browser", BROWSER_KEYS)
                 table.rows.setdefault("browser: held down", []).append(app.held(b"j", 90, 30))
                 for typed in BROWSER_FILTERS:
+                    progress(f"filter of runs {typed}")
                     app.key(b"/")
                     table.rows.setdefault(f"list typed: {typed}", []).extend(app.typed(typed, TAKEN_BACK))
                     app.settled(OPEN_S, quiet=1.0)
@@ -324,12 +334,16 @@ def _debugger_round(table: Table, app: Measured, idle: float) -> None:
     table.press(app, "debugger", TREE_KEYS)
     app.key(b"\x1b[Z")
     table.rows.setdefault("debugger: held down, then let go", []).append(app.held(b"\x1b[C", 90, 30))
+    app.come_to_rest()
+    table.hold("debugger: memory, MB", app.memory_mb(), MEMORY_MB)
     for typed in FILTERS:
+        progress(f"filter {typed}")
         app.key(b"/")
         app.key(b"\x15")
         table.rows.setdefault(f"typed: {typed}", []).extend(app.typed(typed, TAKEN_BACK))
-        app.settled(OPEN_S, quiet=1.0)
         app.key(b"\x1b")
+    app.come_to_rest()
+    print(f"{'debugger: memory after all these filters, MB':58}{app.memory_mb():>9.1f}", flush=True)
     app.key(b"/")
     app.key(b"\x15")
     app.typed(NARROWED)
@@ -338,7 +352,7 @@ def _debugger_round(table: Table, app: Measured, idle: float) -> None:
     table.rows.setdefault("debugger, narrowed: held down", []).append(app.held(b"k", 90, 30))
     app.key(b"\x1b")
     if idle:
-        table.hold("debugger: memory, MB", app.memory_mb(), MEMORY_MB)
+        progress("idle")
         app.settled(5.0, quiet=5.0)
         before, processor = app.ticks(), app.processor_ms()
         written = app.settled(idle, quiet=idle)

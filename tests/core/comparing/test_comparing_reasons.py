@@ -36,7 +36,16 @@ def tool(name: str = "look", args: Wire = None, result: Wire = None, **rest: Any
 
 
 def model(result: Wire = None) -> Call:
-    return Call(3, 1, "llm", "m", "ok", result=result)
+    return Call(3, 1, "llm", "m", "ok", args={"messages": [{"role": "user", "content": "go"}]}, result=result)
+
+
+def asking(tool: str, *, said: str = "", id_: str = "1") -> Wire:
+    """What a model answers that asks for a tool."""
+    asked = {"id": id_, "type": "function", "function": {"name": tool, "arguments": "{}"}}
+    return {"role": "assistant", "content": said, "tool_calls": [asked]}
+
+
+LOOKED = "it called look in A, no tool in B"
 
 
 NO = ErrorInfo("builtins:ValueError", "no")
@@ -66,9 +75,30 @@ NO = ErrorInfo("builtins:ValueError", "no")
             ("call", "it called look, book in A, book, look in B", 3, 4, "look", ["look", "book"], ["book", "look"]),
         ),
         (
+            deed(model(asking("look")), tool("look")),
+            deed(model({"role": "assistant", "content": "done"})),
+            ("call", "the model asked for something else", 3, 4, "look", ["look"], []),
+        ),
+        # Of a text nobody knows what it asks for, and of equal answers that it was not the model's doing.
+        (
             deed(model("a"), tool("look")),
             deed(model("b")),
-            ("call", "the model asked for something else", 3, 4, "look", ["look"], []),
+            ("call", f"the model answered something else; {LOOKED}", 3, 4, "look", ["look"], []),
+        ),
+        (
+            deed(model(asking("look", said="first")), tool("look")),
+            deed(model(asking("look", said="then"))),
+            ("call", f"the model answered something else; {LOOKED}", 3, 4, "look", ["look"], []),
+        ),
+        (
+            deed(model(asking("look", id_="1")), tool("look")),
+            deed(model(asking("look", id_="2"))),
+            ("call", LOOKED, 3, 4, "look", ["look"], []),
+        ),
+        (
+            deed(model("a"), tool("look")),
+            deed(model("a"), tool("book")),
+            ("call", "it called look in A, book in B", 3, 4, "look", ["look"], ["book"]),
         ),
         (
             deed(model("a"), tool("look")),

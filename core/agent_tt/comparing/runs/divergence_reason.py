@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.request_parts import parts_of_request
 from agent_tt.comparing.runs.without_effect import edits_made
+from agent_tt.comparing.steps.asked_tools import tools_asked_for
 from agent_tt.comparing.steps.call_pairs import calls_told, pair_calls, same_calls_reordered
 from agent_tt.comparing.steps.moves import acts_of, answers_of, call_key, lasting, question_of, value_key
 from agent_tt.comparing.values.states import compare_states
@@ -231,8 +233,7 @@ def _explain_doing(a: Deed, b: Deed) -> Reason | None:
         text = f"it called {_names(tools_a) or 'no tool'} in A, {_names(tools_b) or 'no tool'} in B"
         if has_lanes:
             text = "; ".join(f"{_more(tools)}, in {side}" for side, tools in (("A", tools_a), ("B", tools_b)) if tools)
-        if a.answers and b.answers:
-            text = "the model asked for something else"
+        text = _by_models(a, b, text)
         return Reason("call", text, *numbers, where=(tools_a or tools_b)[0], old=[*tools_a], new=[*tools_b])
     for call_a, call_b in pairs:
         if call_a is not None and call_b is not None and value_key(call_a.args) != value_key(call_b.args):
@@ -255,6 +256,20 @@ def _explain_doing(a: Deed, b: Deed) -> Reason | None:
             inner = said_a[0], said_b[0]
         return _at_first("answer", "the model answered something else", numbers, "", *inner)
     return None
+
+
+def _by_models(a: Deed, b: Deed, tools: str) -> str:
+    """Say what models had to do with other calls of tools, as far as their answers tell; `tools` says those alone."""
+    said_a, said_b = _said_otherwise(a, b)
+    if not (a.answers and b.answers) or value_key(said_a) == value_key(said_b):
+        return tools
+    wanted_a, wanted_b = (
+        Counter(value_key([name, arguments]) for call in deed.answers for name, arguments in tools_asked_for(call))
+        for deed in (a, b)
+    )
+    if wanted_a != wanted_b:
+        return "the model asked for something else"
+    return f"the model answered something else; {tools}"
 
 
 def _said_otherwise(a: Deed, b: Deed) -> tuple[list[Wire], list[Wire]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Asked, Json, Message
     from agent_tt.recording.steps.model_turns import ModelTurn
 
-__all__ = ["AskedTool", "AskedTools", "ShownTool", "asked_tools", "read_asked_tools"]
+__all__ = ["AskedTool", "AskedTools", "ShownTool", "asked_tools", "read_asked_tools", "tools_asked_for"]
 
 _ASKS: Final = ("llm", "http")
 _TURNS: Final = ("messages", "input", "contents")
@@ -178,6 +178,16 @@ def asked_tools(
     return _Conversations(sorted(calls, key=lambda call: (call.step, call.number)), outline, whole).found()
 
 
+def tools_asked_for(call: Call) -> list[tuple[str, Json]]:
+    """Give the tools that a model's answer asks the program to run, with their arguments; none where none can be read.
+
+    Args:
+        call: the call of the model, with its values.
+    """
+    turn = _turn_of(call.args, call)
+    return [] if turn is None else [(each.name, each.arguments) for each in _asked_for(turn, call.result)]
+
+
 @dataclass(slots=True, eq=False)
 class _Ask:
     """One time that a model asked for a tool.
@@ -273,19 +283,11 @@ class _Conversations:
         return True
 
     def _hear(self, at: int, call: Call, turn: ModelTurn, inside: tuple[int, int] | None) -> None:
-        from agent_tt.recording.steps.model_turns import said_of  # only where a model was asked
-
-        said = said_of(turn, call.result).messages
-        own = {message.answers for message in said if message.answers}  # the provider ran these itself
-        asked = [each for message in said for each in message.calls]
-        if turn.call is None:
-            asked = asked or [*_asked_by_function(call.result)]
+        asked = _asked_for(turn, call.result)
         if inside in self.asking:
             return  # a function that is recorded as a model's call, and the request that it makes, tell of the same
         for each in asked:
             ask = _Ask(each, at, call)
-            if ask.named in own or each.is_hosted or not each.name:
-                continue
             self.asking.add((call.step, call.number))
             ask.place = len(self.asked_at[ask.key])
             self.asked_at[ask.key].append(at)
@@ -373,6 +375,18 @@ def _offered(turn: ModelTurn, args: Wire) -> tuple[list[str], set[str]]:
     asked = mapping(args)
     tools = [tool for key in _TOOLS for tool in dicts(asked.get(key))]
     return [text((mapping(tool.get("function")) or tool).get("name")) for tool in tools], set()
+
+
+def _asked_for(turn: ModelTurn, result: Wire) -> list[Asked]:
+    """The tools that an answer asks for; without those that the provider ran itself."""
+    from agent_tt.recording.steps.model_turns import said_of  # only where a model was asked
+
+    said = said_of(turn, result).messages
+    own = {message.answers for message in said if message.answers}
+    asked = [each for message in said for each in message.calls]
+    if turn.call is None:
+        asked = asked or [*_asked_by_function(result)]
+    return [each for each in asked if each.name and not each.is_hosted and (each.id or each.name) not in own]
 
 
 def _asked_by_function(result: Wire) -> Iterator[Asked]:
