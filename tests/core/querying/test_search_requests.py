@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.codec.texts import texts
+from agent_tt.protocols import Capabilities
+from agent_tt.querying.search import recorded
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.query import parse
 from agent_tt.querying.search.requests import Request, Requests, in_common, sizes_of
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call
 
 WORDS = ["zebra", "horse", "zebra horse"]
 MESSAGES = st.lists(st.one_of(st.sampled_from(WORDS), st.fixed_dictionaries({"content": st.sampled_from(WORDS)})))
@@ -96,3 +99,30 @@ def test_requests_of_steps_that_were_over_late_keep_their_texts() -> None:
     assert [each.step for each in known.again(1, 1, "m[0]", 0, 99)] == [2, 3, 4]
     assert [each.step for each in known.again(2, 1, "m[1]", 0, 99)] == [3, 4]
     assert known.again(3, 1, "m[2]", 0, 99) == []
+
+
+def test_a_run_that_is_indexed_further_holds_the_calls_of_a_few_steps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = MemorySource()
+    run = source.add(
+        "run", [Did("ask", answer="yes", asked={"messages": ["zebra"] * n}) for n in range(1, 9)] + [Did("look")] * 12
+    )
+    ranges: list[tuple[int, int | None]] = []
+    heads = source.call_heads
+
+    def call_heads(run_id: str, start: int = 1, stop: int | None = None) -> list[Call]:
+        ranges.append((start, stop))
+        return heads(run_id, start, stop)
+
+    monkeypatch.setattr(source, "capabilities", Capabilities(pages=True))
+    monkeypatch.setattr(source, "call_heads", call_heads)
+    monkeypatch.setattr(recorded, "_HEADS_AT_ONCE", 3)
+    source.append("run", Did("ask", answer="yes", asked={"messages": ["zebra"] * 9}))
+    (step,) = source.steps(run.id, 21, 22)
+    further = recorded.RunTexts(source, source.run(run.id), 21)
+    further.step(step)
+    assert [stop - start for start, stop in ranges if stop is not None] == [3] * 6 + [2]
+    whole = recorded.RunTexts(source, source.run(run.id))
+    for each in source.steps(run.id, 1, 22):
+        whole.step(each)
+    assert further.requests == whole.requests
+    assert further.requests[0].before == (8, 1)

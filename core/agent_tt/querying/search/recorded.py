@@ -69,6 +69,8 @@ KINDS: Final = (
 )
 """All kinds, those first that say most about a run. Their positions are kept in indexes of searches."""
 
+_HEADS_AT_ONCE: Final = 2_048
+"""Steps whose calls are held at once: those of a run of 100,000 steps take more than all else that an open run does."""
 _EDITED: Final = 1 << 40
 """Order of texts that were edited into a state, after all those that a step itself brought."""
 
@@ -239,9 +241,10 @@ class RunTexts:
         """What each model was asked last before a step, in a step of the run's own, and where; by lane and name."""
         source, last = self._source, dict[str, tuple[int, int]]()
         if source.capabilities.pages:
-            for head in source.call_heads(self._run_id):
-                if head.kind == "llm" and self.first < head.step < step:
-                    last[_asker(head)] = (head.step, head.number)
+            for start in range(self.first + 1, step, _HEADS_AT_ONCE):
+                for head in source.call_heads(self._run_id, start, min(start + _HEADS_AT_ONCE, step)):
+                    if head.kind == "llm":
+                        last[_asker(head)] = (head.step, head.number)
         else:
             for each in source.steps(self._run_id, self.first + 1, step):
                 for call in self._calls(each):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Span", "Watch", "call_fact", "step_fact"]
 
 _FIRST_PAGE: Final = 32
-_LARGEST_PAGE: Final = 2_048
+_LARGEST_PAGE: Final = 512
 _CALL_COLUMNS: Final = frozenset({"name", "kind", "effect", "status", "lane"})
 
 
