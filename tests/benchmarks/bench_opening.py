@@ -4,11 +4,12 @@
 
 Each app is the real command in a pseudo-terminal, until its first useful screen: the scrubber names the step, and its
 state and its changes are there. The bare app shows one line. All are started in each round, in another order each time;
-medians count. The times are the processor's, of all threads, as the kernel says when the process is ended, and those by
-the clock. Bare Python is `python -c pass`, with all that starts with it, as it does for `agent-tt`;
-`python -I -S -c pass` stands beside it. The command is started as by the script that today's installers write; the one
-that is installed here is shown, too, since those of older ones (pip 23) import `re` first. The runs are made in a
-temporary folder, or kept in FOLDER. Exits with 1 where a target is missed.
+medians count. The times are the processor's, of all threads, as the kernel says them when that screen was written
+(what the app goes on with while it is looked at does not count), and those by the clock. Bare Python is `python -c
+pass`, with all that starts with it, as it does for `agent-tt`; `python -I -S -c pass` stands beside it. The command is
+started as by the script that today's installers write; the one that is installed here is shown, too, since those of
+older ones (pip 23) import `re` first. The runs are made in a temporary folder, or kept in FOLDER. Exits with 1 where a
+target is missed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bench_ask import record
-from bench_screen import COLUMNS, ROWS, Terminal, opening
+from bench_screen import COLUMNS, ROWS, SCRIPT, Terminal, opening
 
 from agent_tt import samples
 from agent_tt.store import open_store
@@ -54,9 +55,6 @@ Bare().run()
 """
 
 
-SCRIPT: Final = "import sys\nfrom agent_tt_tui.__main__ import main\nsys.argv[0] = 'agent-tt'\nsys.exit(main())"
-
-
 class Took(NamedTuple):
     """Milliseconds of the processor, and by the clock."""
 
@@ -70,8 +68,8 @@ def started(command: list[str], is_useful: Callable[[Terminal], bool]) -> Took:
     try:
         seen = terminal.wait_until(lambda: is_useful(terminal), " ".join(command))
     finally:
-        work = terminal.close()
-    return Took(work * 1000, (seen - terminal.started) * 1000)
+        terminal.close()
+    return Took(terminal.spent * 1000, (seen - terminal.started) * 1000)
 
 
 def is_useful(step: int, terminal: Terminal) -> bool:
