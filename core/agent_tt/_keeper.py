@@ -95,13 +95,14 @@ def _find_packages() -> None:
 
 def _end(*charges: dict[str, Any]) -> None:
     """Interrupt agents, end each with all that it started, and say in their runs why."""
+    from agent_tt.supervising.beginning import began
     from agent_tt.supervising.processes import Processes, process_of
 
     ended: list[Processes] = []
     for charge in charges:
         pid = charge.get("pid")
         process = None if pid is None else process_of(pid)
-        if process is not None and process.create_time() != charge["began"]:
+        if process is not None and began(process.pid) != charge["began"]:
             process = None
         processes = Processes(charge["mark"], None if process is None else process.pid)
         if pid is None:

@@ -3,6 +3,7 @@
 | module | what it holds |
 |---|---|
 | `adopted` | a process that another process started: waited for and signalled, never mistaken for another |
+| `beginning` | when a process began, which tells it from a later one of its number |
 | `forked` | a child of this process that another process has forked for it |
 | `keeper` | the small process beside each agent that ends it when what started it is gone |
 | `marks` | the word by which the processes of an agent are known |

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
+from agent_tt.supervising.beginning import began
 from agent_tt.supervising.processes import process_of, send
 
 if TYPE_CHECKING:
@@ -24,18 +25,18 @@ class AdoptedProcess:
 
     Args:
         pid: its number.
-        began: when it was created, as psutil says it; None for whoever has this number now.
+        since: when it began (see `beginning`); None for whoever has this number now.
 
     Attributes:
         pid: its number.
         returncode: None while it runs, then 0: nobody but its parent is told more.
     """
 
-    def __init__(self, pid: int, began: float | None = None) -> None:
+    def __init__(self, pid: int, since: float | None = None) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self._process = process_of(pid)
-        if self._process is not None and began is not None and self._process.create_time() != began:
+        if self._process is not None and since is not None and began(pid) != since:
             self._process = None
 
     def poll(self) -> int | None:

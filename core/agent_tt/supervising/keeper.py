@@ -22,6 +22,7 @@ from typing import BinaryIO, Final
 from agent_tt._dataclass import dataclass
 from agent_tt.addresses import STORE_VARIABLE, Address, told
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.supervising.beginning import began
 
 __all__ = ["Charge", "Keeper", "KeptAgent", "SharedKeeper", "TerminalLost"]
 
@@ -77,11 +78,9 @@ class Keeper:
 
     def watch(self, pid: int) -> None:
         """Tell it the agent's process, which has just been started."""
-        from agent_tt.supervising.processes import process_of
-
-        process = process_of(pid)
-        if process is not None:
-            self._line.tell({"pid": pid, "began": process.create_time()})
+        since = began(pid)
+        if since is not None:
+            self._line.tell({"pid": pid, "began": since})
 
     def hand_over(self, seconds: float | None = None, left: float | None = None, memory: int | None = None) -> None:
         """Let the agent go on when this process ends: from now on the keeper holds its limits and writes down its end.
@@ -129,14 +128,14 @@ class SharedKeeper:
         """
         from agent_tt.supervising.processes import process_of
 
-        process = process_of(pid)
-        if process is None:
+        since = began(pid)
+        if since is None or process_of(pid) is None:
             raise ProcessLookupError(f"process {pid} has ended")
         path, run_id = ("", "") if run is None else (told(run[0].resolve()), run[1])
         charge = asdict(Charge(os.getpid(), mark, path, run_id))
         with self._lock:
             self._kept.add(mark)
-            self._line.tell({**charge, "pid": pid, "began": process.create_time()})
+            self._line.tell({**charge, "pid": pid, "began": since})
         return KeptAgent(self, mark)
 
     def remove(self, mark: str) -> None:

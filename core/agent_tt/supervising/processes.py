@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
+from agent_tt.supervising.beginning import ticks
 from agent_tt.supervising.marks import MARK
 
 if TYPE_CHECKING:
@@ -33,10 +34,6 @@ _ROUNDS: Final = 50
 _MERCY_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.02
 _SHOWN: Final = 60
-_MOST_STAT: Final = 4096
-_START_FIELD: Final = 19
-"""Of `/proc/PID/stat`, counted from after the name: see proc_pid_stat(5)."""
-
 _TRIES: Final = 5
 _YOUNG_SECONDS: Final = 10.0
 _DEAD: Final = frozenset({psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD})
@@ -71,7 +68,7 @@ class Processes:
         self._mark = mark
         self._pid = pid
         self._root = None if pid is None else process_of(pid)
-        self._since = 0 if self._root is None else _ticks(self._root.pid) or 0
+        self._since = 0 if self._root is None else ticks(self._root.pid) or 0
         self._seen: set[psutil.Process] = set()
         self._unmarked: set[psutil.Process] = set()
 
@@ -191,7 +188,7 @@ def _rows(since: int) -> dict[int, tuple[psutil.Process, int]]:
     """
     rows: dict[int, tuple[psutil.Process, int]] = {}
     for pid in psutil.pids():
-        began = _ticks(pid)
+        began = ticks(pid)
         if began is not None and began < since:
             continue
         try:
@@ -202,16 +199,6 @@ def _rows(since: int) -> dict[int, tuple[psutil.Process, int]]:
         except psutil.Error:
             continue
     return rows
-
-
-def _ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None where that is not known."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  asked of every process
-            fields = file.read(_MOST_STAT).rpartition(b")")[2].split()
-        return int(fields[_START_FIELD])
-    except (OSError, IndexError, ValueError):  # it is gone, or another system
-        return None
 
 
 def _session(pid: int) -> int | None:
