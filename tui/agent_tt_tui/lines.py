@@ -113,6 +113,11 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """
         raise NotImplementedError
 
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Whether keys and the wheel scroll it; Textual asks whether it has a scrollbar, which no list has."""
+        return not self._check_disabled()
+
     def is_here(self, index: int) -> bool:
         """Whether a line is drawn as the cursor's: all lines of its row."""
         return self.cursor >= 0 and self.tall.row_of(index)[0] == self.row_number
