@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from agent_tt._pattern import lazy_re
 from agent_tt.errors import UsageError
 
 __all__ = [
@@ -41,7 +42,7 @@ _SHOWN: Final = frozenset(
 """Parameters of an address whose values are shown."""
 
 _HOST: Final = r"(\[[^]]*\]|[^:,]*)(:\d*)?"
-_HOSTS: Final = re.compile(f"{_HOST}(,{_HOST})*")
+_HOSTS: Final = lazy_re(f"{_HOST}(,{_HOST})*")
 """What stands between the login and the database: hosts, with ports that are numbers."""
 
 _HIDDEN: Final = "***"

@@ -32,7 +32,6 @@ The words of a policy are read where a fork is planned.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from contextlib import suppress
@@ -315,6 +314,8 @@ def _parsed(text: str) -> dict[str, object]:
 def _read_table(table: Mapping[str, object], path: Path, section: str, source: PolicySource) -> Config:
     for key in table:
         if key not in _KEYS:
+            import difflib
+
             close = difflib.get_close_matches(key, _KEYS, n=1)
             hint = f"Did you mean {close[0]}?" if close else f"Known are {', '.join(_KEYS)}."
             raise UsageError(f"{path}: {section}has no key {key!r}", hint=hint)

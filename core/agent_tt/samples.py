@@ -6,7 +6,6 @@ Their code and the store of shipped runs (`runs.db`) lie in one folder: `agent_t
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import shutil
@@ -17,8 +16,9 @@ import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt._version import __version__
 from agent_tt.addresses import told
 from agent_tt.cache_files import CacheLost, alone_in, cache_folder, make_folder
@@ -417,6 +417,8 @@ def _known(name: str) -> Sample:
     sample = find(name)
     if sample is None:
         every = [sample.name for sample in _SAMPLES]
+        import difflib
+
         nearest = difflib.get_close_matches(name, every)
         raise NotFound(f"there is no sample called {name!r}", hint=f"there are {', '.join(every)}", nearest=nearest)
     return sample

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from textual.containers import Vertical
 from textual.reactive import reactive
 
 from agent_tt._dataclass import dataclass
+from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, width

@@ -8,12 +8,12 @@ import datetime as dt
 import decimal
 import math
 import pathlib
-import re
 import struct
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.parts import MAX_INT_BITS
 from agent_tt.codec.refusal import NeedsClass, Refusal
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILTIN", "text"]
 
-_HEX_INT: Final = re.compile(r"-?0x[0-9a-f]+")
-_DTYPE: Final = re.compile(r"[<>|=][biufcmMSUV]\d{1,9}(\[\d*\w{1,8}\])?")
+_HEX_INT: Final = lazy_re(r"-?0x[0-9a-f]+")
+_DTYPE: Final = lazy_re(r"[<>|=][biufcmMSUV]\d{1,9}(\[\d*\w{1,8}\])?")
 _MOST_DIMENSIONS: Final = 32
 _FLAVOURS: Final = {
     kind.__name__: kind

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.looking import looking, must_go_on, shown
 from agent_tt.codec.parts import class_name, take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, is_plain_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoder", "encode", "encode_with_plainness", "is_plain_dict", "is_plain_scalar", "is_plain_text"]
 
 _REPR_LENGTH: Final = 400
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS: Final = lazy_re(r" at 0x[0-9a-fA-F]+")
 """Where an object lies in memory, which is another place in every process."""
 _UNORDERED: Final = frozenset({"set", "frozenset"})
 _ENTANGLED: Final = frozenset({"cycle", "depth", "shared"})

@@ -8,6 +8,7 @@ import math
 import re
 from typing import Final, NoReturn
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.encode import encode
 from agent_tt.codec.wire import MAX_DEPTH, TYPE, Wire
@@ -18,7 +19,7 @@ __all__ = ["parse_value"]
 _MOST_DIGITS: Final = 4000
 """Decimal digits of an integer; Python itself reads 4,300."""
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
+_TOKEN: Final = lazy_re(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 _QUOTE_HINT: Final = 'Write text in double quotes, like "Paris"; in a shell put single quotes around all of it.'
 
 

@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.wire import TYPE, VALUE, is_envelope
 from agent_tt.errors import InvalidPath, PathNotFound
 
@@ -21,11 +22,11 @@ __all__ = ["Pattern", "format_path", "get", "parse_path", "parse_pattern", "to_w
 Pattern: TypeAlias = "tuple[str | int | None, ...]"
 """A path that may stand for many places: None is any key and any position."""
 
-_WORD: Final = re.compile(r"""[^\s.\[\]"']+""")
-_PLAIN_WORD: Final = re.compile(r"[^\W\d][\w-]*")
-_POSITION: Final = re.compile(r"\[\s*(\d{1,18})\s*\]")
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SPACE: Final = re.compile(r"\s*")
+_WORD: Final = lazy_re(r"""[^\s.\[\]"']+""")
+_PLAIN_WORD: Final = lazy_re(r"[^\W\d][\w-]*")
+_POSITION: Final = lazy_re(r"\[\s*(\d{1,18})\s*\]")
+_STRING: Final = lazy_re(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SPACE: Final = lazy_re(r"\s*")
 _ANY: Final = "[*]"
 
 

@@ -7,13 +7,11 @@ control characters or others that do not print, whatever an agent recorded.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from agent_tt.codec.encode import encode
-from agent_tt.codec.parse import parse_value
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.typed_text import dtype_name, half_pairs, simple_name, typed_pieces
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 
@@ -22,14 +20,14 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["describe", "parse_value", "pretty", "printable", "summary"]
+__all__ = ["describe", "pretty", "printable", "summary"]
 
 _SIZED: Final = frozenset({"deque", "dict", "frozenset", "set", "tuple"})
 _OF_A_CLASS: Final = frozenset({"dataclass", "enum", "exception", "made", "namedtuple", "pydantic", "sub"})
 _HALF_PAIRS: Final = '"$type": "str"'
 """The beginning of the envelope of a text with lone surrogates, in the indented JSON of `pretty`."""
 
-_UNUSUAL: Final = re.compile(r"[^\n -~]")
+_UNUSUAL: Final = lazy_re(r"[^\n -~]")
 
 
 def describe(wire: Wire) -> str:
@@ -66,7 +64,7 @@ def summary(wire: Wire, limit: int = 80) -> str:
 
 
 def pretty(wire: Wire) -> str:
-    r"""Write all of a value as indented JSON; `parse_value` reads it again.
+    r"""Write all of a value as indented JSON; `agent_tt.codec.parse` reads it again.
 
     Envelopes stand as they are, but for texts with lone surrogates, which are texts (`"\ud83d"`).
     """
@@ -86,8 +84,11 @@ def _as_texts(wire: Wire) -> Wire:
     if not isinstance(wire, dict):
         return wire
     text = half_pairs(wire) if envelope_type(wire) == "str" else ""
-    if text and encode(text) == wire and json.loads(json.dumps(text)) == text:  # else damaged, or halves side by side
-        return text
+    if text:
+        from agent_tt.codec.encode import encode
+
+        if encode(text) == wire and json.loads(json.dumps(text)) == text:  # else damaged, or halves side by side
+            return text
     return {key: _as_texts(item) for key, item in wire.items()}
 
 

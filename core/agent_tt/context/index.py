@@ -6,7 +6,9 @@ that is kept, and memory and time of keeping are a thirteenth of those of an ind
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from agent_tt._named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt._dataclass import dataclass
-from agent_tt.codec.encode import encode
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.paths import format_path
-from agent_tt.codec.text import parse_value, summary
+from agent_tt.codec.text import summary
 from agent_tt.errors import UsageError
 from agent_tt.intercepting.limits import Limits
 from agent_tt.model.facts import TermFacts
@@ -47,9 +47,9 @@ PYTHON: Final = "python"
 MOCK: Final = "mock"
 """As `PYTHON`, with models' answers made up."""
 
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)")
+_DURATION: Final = lazy_re(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)")
 _SECONDS: Final = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_SIZE: Final = lazy_re(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _BYTES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _LONGEST_SHOWN: Final = 60
 """Characters of the value of an override."""
@@ -185,6 +185,8 @@ def terms_from(
         UsageError: one of them makes no sense.
         InvalidExpression: an expression cannot be read.
     """
+    from agent_tt.codec.encode import encode
+
     told = (
         {key: encode(value) for key, value in overrides.items()}
         if isinstance(overrides, Mapping)
@@ -228,6 +230,8 @@ def parse_overrides(texts: Iterable[str]) -> dict[str, Wire]:
         UsageError: one has another form, or names a key twice.
         InvalidValue: a VALUE is not JSON.
     """
+    from agent_tt.codec.parse import parse_value
+
     overrides: dict[str, Wire] = {}
     for text in texts:
         key, equals, value = text.partition("=")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
 
 from agent_tt._dataclass import dataclass
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.history.digest import CONTAINERS
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt._dataclass import dataclass
+from agent_tt._pattern import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +16,7 @@ __all__ = ["Kind", "PythonCommand", "is_python", "python_command"]
 
 Kind: TypeAlias = Literal["script", "module", "code", "stdin"]
 
-_PYTHON: Final = re.compile(r"(?:python|pypy)[0-9.]*t?(?:\.exe)?")
+_PYTHON: Final = lazy_re(r"(?:python|pypy)[0-9.]*t?(?:\.exe)?")
 _TAKES_ARGUMENT: Final = frozenset("WXQ")
 _DECIDING: Final = frozenset("bBdOsv")
 """Flags without an argument that a program can tell; `-i` is for people, and `-u` is given in any case."""
@@ -66,6 +65,8 @@ class PythonCommand:
             return None
         if self.kind != "script":
             return Path.cwd()
+        import zipfile  # which needs a dozen other modules
+
         path = Path(self.target).resolve()
         if path.is_dir() or zipfile.is_zipfile(path):
             return path

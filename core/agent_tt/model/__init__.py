@@ -37,35 +37,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt._lazy import lazily
-from agent_tt.model.edits import Edit
-from agent_tt.model.holds import Hold
-from agent_tt.model.imported import Imported
-from agent_tt.model.kinds import (
-    ACTING,
-    LIMIT_REACHED,
-    OWN_DOING,
-    STOPPED_BY_LIMIT,
-    CallKind,
-    CallStatus,
-    DeliveryKind,
-    EditTarget,
-    Effect,
-    NoteKind,
-    RunStatus,
-    StepStatus,
-    StreamEnd,
-    WayBackIn,
-)
-from agent_tt.model.marks import Deletion, Label, Note, Problem
-from agent_tt.model.output import Output
-from agent_tt.model.owners import Owner
-from agent_tt.model.replays import Replay, ReplayMode, ReplayVerdict
-from agent_tt.model.runs import AgentCode, ErrorInfo, ModelConfig, Run
-from agent_tt.model.steps import HELD_BACK, Call, Delivery, Judged, Step
-from agent_tt.model.sweeps import Sweep
-from agent_tt.model.usage import NO_USAGE, Usage
 
 if TYPE_CHECKING:
+    from agent_tt.model.edits import Edit
+    from agent_tt.model.holds import Hold
+    from agent_tt.model.imported import Imported
+    from agent_tt.model.kinds import (
+        ACTING,
+        LIMIT_REACHED,
+        OWN_DOING,
+        STOPPED_BY_LIMIT,
+        CallKind,
+        CallStatus,
+        DeliveryKind,
+        EditTarget,
+        Effect,
+        NoteKind,
+        RunStatus,
+        StepStatus,
+        StreamEnd,
+        WayBackIn,
+    )
+    from agent_tt.model.marks import Deletion, Label, Note, Problem
+    from agent_tt.model.output import Output
+    from agent_tt.model.owners import Owner
+    from agent_tt.model.replays import Replay, ReplayMode, ReplayVerdict
+    from agent_tt.model.runs import AgentCode, ErrorInfo, ModelConfig, Run
+    from agent_tt.model.steps import HELD_BACK, Call, Delivery, Judged, Step
+    from agent_tt.model.sweeps import Sweep
+    from agent_tt.model.usage import NO_USAGE, Usage
     from agent_tt.model.writing import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 __all__ = [
@@ -115,8 +115,24 @@ __all__ = [
     "WayBackIn",
 ]
 
-# Whoever only looks at runs writes none.
+_HOMES = {
+    "edits": "Edit",
+    "holds": "Hold",
+    "imported": "Imported",
+    "kinds": "ACTING LIMIT_REACHED OWN_DOING STOPPED_BY_LIMIT CallKind CallStatus DeliveryKind EditTarget Effect "
+    "NoteKind RunStatus StepStatus StreamEnd WayBackIn",
+    "marks": "Deletion Label Note Problem",
+    "output": "Output",
+    "owners": "Owner",
+    "replays": "Replay ReplayMode ReplayVerdict",
+    "runs": "AgentCode ErrorInfo ModelConfig Run",
+    "steps": "HELD_BACK Call Delivery Judged Step",
+    "sweeps": "Sweep",
+    "usage": "NO_USAGE Usage",
+    "writing": "CallEnd NewCall NewFork NewRun NewStep StepEnd",
+}
+
+# Each command needs a few of them.
 __getattr__ = lazily(
-    __name__,
-    dict.fromkeys(("CallEnd", "NewCall", "NewFork", "NewRun", "NewStep", "StepEnd"), "agent_tt.model.writing"),
+    __name__, {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names.split()}
 )

@@ -6,13 +6,14 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.errors import UsageError
 
 __all__ = ["moment", "period", "size"]
 
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
-_PERIOD: Final = re.compile(r"([0-9]{1,9})([smhdw])")
-_SIZE: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,3}))? ?([KMGT]?)B", re.IGNORECASE)
+_PERIOD: Final = lazy_re(r"([0-9]{1,9})([smhdw])")
+_SIZE: Final = lazy_re(r"([0-9]{1,9})(?:\.([0-9]{1,3}))? ?([KMGT]?)B", re.IGNORECASE)
 _POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _SECOND_US: Final = 1_000_000
 

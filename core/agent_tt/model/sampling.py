@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from agent_tt._dataclass import dataclass
+from agent_tt._pattern import lazy_re
 from agent_tt.errors import UsageError
 from agent_tt.model.quantities import period
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampling", "is_in_sample", "sample_id", "sampling_of"]
 
-_TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACE_PARENT: Final = lazy_re(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 """<https://www.w3.org/TR/trace-context/>: version, trace, parent, flags."""
 
 

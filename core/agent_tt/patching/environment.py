@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
+from agent_tt._pattern import lazy_re
 from agent_tt.patching.draws import draw
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import MARK
@@ -26,9 +27,7 @@ T = TypeVar("T")
 HIDDEN: Final = MARK
 """What is recorded of a secret."""
 
-_SECRET: Final = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|.PWD$|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|DSN|CERT", re.IGNORECASE
-)
+_SECRET: Final = lazy_re(r"KEY|TOKEN|SECRET|PASSW|.PWD$|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|DSN|CERT", re.IGNORECASE)
 
 _real = os.environ
 

@@ -12,13 +12,13 @@ import datetime as dt
 import functools
 import logging
 import random
-import re
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.errors import UsageError
 from agent_tt.patching.agent_modules import AgentModules
 from agent_tt.patching.clock import CLOCK
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "PatchKind", "Patching", "moving_clock", "patched", "patched_again"]
 
 _LOG = logging.getLogger(__name__)
-_PRESENT: Final = re.compile(rb"\b(now|utcnow|today)\b")
+_PRESENT: Final = lazy_re(rb"\b(now|utcnow|today)\b")
 
 
 class Patching:

@@ -23,12 +23,17 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from agent_tt._lazy import lazily
 from agent_tt.protocols.capabilities import Capabilities
 from agent_tt.protocols.marks import MarkedRuns
 from agent_tt.protocols.proven import check_count, check_proven, check_run, check_shown
 from agent_tt.protocols.reading import Cursor, Needed, RunSource
-from agent_tt.protocols.writers import ForwardingWriter, NumberingWriter, Numbers, keys_unknown
 from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
+
+if TYPE_CHECKING:
+    from agent_tt.protocols.writers import ForwardingWriter, NumberingWriter, Numbers, keys_unknown
 
 __all__ = [
     "NO_STATE",
@@ -49,3 +54,9 @@ __all__ = [
     "check_shown",
     "keys_unknown",
 ]
+
+# Whoever only reads runs has none.
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(("ForwardingWriter", "NumberingWriter", "Numbers", "keys_unknown"), "agent_tt.protocols.writers"),
+)

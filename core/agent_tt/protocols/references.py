@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import secrets
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.errors import RunNotFound, StepNotFound
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LATEST", "find_run", "find_sweep", "id_of", "new_id", "normalise", "resolve_run", "resolve_step"]
 
-_BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
+_BACK: Final = lazy_re(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
 _NEAREST: Final = 5
 
 LATEST: Final = "latest"
@@ -105,6 +104,8 @@ def resolve_run(ref: str, ids: Sequence[str], where: str) -> str:
     if thread in known:
         hint = f"{ref} names a step of {thread}, and a whole run is meant here: {thread}"
         raise RunNotFound(f"no run {ref!r} in {where}", hint=hint, nearest=[thread])
+    import difflib
+
     nearest = difflib.get_close_matches(ref, ids, n=_NEAREST, cutoff=0.4) or list(ids[:_NEAREST])
     hint = f"Did you mean {', '.join(nearest)}?" if nearest else "It holds no runs."
     raise RunNotFound(f"no run {ref!r} in {where}", hint=hint, nearest=nearest)
@@ -179,6 +180,8 @@ def _by_former_name(known: Sequence[Sweep], ref: str, run_id_of: Callable[[str],
 
 def new_id() -> str:
     """Draw a random id of a run or a sweep: 12 characters of Crockford base 32, the first a letter."""
+    import secrets
+
     first = secrets.choice(_ALPHABET[_DIGITS:])
     return first + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH - 1))
 

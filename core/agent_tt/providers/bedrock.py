@@ -5,9 +5,9 @@ Source of the format: the API reference of Bedrock Runtime, `Converse` and `Conv
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.providers.chat_form import compact, text_of
 from agent_tt.providers.gemini import camel_case
 from agent_tt.providers.loose import count, dicts, items, mapping, parse_arguments, text, without
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bedrock"]
 
-_ADDRESS: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream)$")
+_ADDRESS: Final = lazy_re(r"/model/([^/]+)/(converse|converse-stream)$")
 _LIMITS: Final = frozenset({"maxTokens", "temperature", "topP", "stopSequences"})
 _OWN: Final = frozenset({"toolUse", "toolResult", "reasoningContent"})
 _EXCEPTIONS: Final = "Exception"

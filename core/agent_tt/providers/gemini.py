@@ -6,10 +6,10 @@ every Google API, in snake case too.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.providers.chat_form import compact, note
 from agent_tt.providers.loose import count, dicts, items, mapping, text, without
 from agent_tt.providers.provider import Provider, Request
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gemini"]
 
-_ADDRESS: Final = re.compile(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
+_ADDRESS: Final = lazy_re(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
 _MEASURED: Final = tuple(frozenset({key}) for key in ("content", "contents", "requests", "generateContentRequest"))
 _TOP: Final = frozenset({"tools", "toolConfig", "safetySettings", "cachedContent", "labels", "generationConfig"})
 """Parameters that stand beside the conversation, not in `generationConfig`."""

@@ -5,10 +5,10 @@ Source of the format: the API reference of OpenAI, `POST /chat/completions`, and
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.providers.chat_form import chat_calls, message_of, tokens_of
 from agent_tt.providers.loose import amount, boolean, count, dicts, items, mapping, text, without
 from agent_tt.providers.provider import CLOUD_PATHS, Provider, Request
@@ -26,7 +26,7 @@ _SPEAKERS: Final = ("system", "developer")
 _LIMITS: Final = ("max_tokens", "max_completion_tokens")
 _AGENTS: Final = "/agents/completions"
 """Mistral's."""
-_AZURE_VECTORS: Final = re.compile(r"/deployments/[^/]+/embeddings$")
+_AZURE_VECTORS: Final = lazy_re(r"/deployments/[^/]+/embeddings$")
 
 
 class OpenAIChat(Provider):

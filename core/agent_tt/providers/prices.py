@@ -8,10 +8,10 @@ answer.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.providers.price_table import PRICES
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ _DIGITS: Final = 12
 _ORDINARY: Final = frozenset({None, "", "auto", "default", "standard", "on_demand"})
 _ROWS: Final = {row.model: row for row in PRICES}
 
-_DATED: Final = re.compile(r"(?:-latest|[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$")
+_DATED: Final = lazy_re(r"(?:-latest|[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$")
 """How makers name one version of a model: `gpt-4o-2024-08-06`, `claude-3-7-sonnet-20250219`, `gemini-2.0-flash-001`."""
 
-_MAKER: Final = re.compile(r"^(?:models/|publishers/\w+/models/|openai/|anthropic/|google/|global\.anthropic\.)")
+_MAKER: Final = lazy_re(r"^(?:models/|publishers/\w+/models/|openai/|anthropic/|google/|global\.anthropic\.)")
 """What routers and clouds put before a maker's name. (Regional names of Bedrock have prices of their own.)"""
 
-_BEDROCK_VERSION: Final = re.compile(r"-v\d+(?::\d+)?$")
+_BEDROCK_VERSION: Final = lazy_re(r"-v\d+(?::\d+)?$")
 
 
 def cost_of(model: str | None, tokens: Tokens, *, tier: str | None = None) -> float | None:

@@ -5,13 +5,13 @@ A package adds one by an entry point in the group `agent_tt.providers`; the ones
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote
 
 from agent_tt._dataclass import dataclass
+from agent_tt._pattern import lazy_re
 from agent_tt.providers.loose import dicts, mapping
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CLOUD_PATHS", "Provider", "Request"]
 
-_HOSTED: Final = re.compile(r"/(?:serving-endpoints|endpoints|deployments)/([^/]+)/")
+_HOSTED: Final = lazy_re(r"/(?:serving-endpoints|endpoints|deployments)/([^/]+)/")
 """Where a path names the model: Databricks, SageMaker, Azure."""
 
-_CLOUD: Final = re.compile(
+_CLOUD: Final = lazy_re(
     r"/models/([^/:]+):(?:(?P<stream>streamR)|r)awPredict$|/model/([^/]+)/invoke(?P<pieces>-with-response-stream)?$"
 )
 """Where a cloud names the model and hands on what its maker takes: Vertex, Bedrock."""
@@ -36,7 +36,7 @@ CLOUD_PATHS: Final = ("awPredict", "/invoke", "/invoke-with-response-stream")
 _COUNTING: Final = "count-tokens"
 """In the place of a model on Vertex: a question for a number of tokens, which no model answers."""
 
-_MODEL_IN_ADDRESS: Final = re.compile(r"(/(?:models|model|deployments)/)([^/:?]+)")
+_MODEL_IN_ADDRESS: Final = lazy_re(r"(/(?:models|model|deployments)/)([^/:?]+)")
 
 
 @dataclass(frozen=True, slots=True)

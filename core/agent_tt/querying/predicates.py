@@ -15,8 +15,8 @@ import re
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt._dataclass import dataclass
+from agent_tt.codec.parse import parse_value
 from agent_tt.codec.paths import format_path, parse_path
-from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidPath, InvalidValue
 from agent_tt.querying.expressions import Expression, parse, tree
 from agent_tt.querying.expressions.lexer import MOST_CHARACTERS

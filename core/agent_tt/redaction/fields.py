@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, Place
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _ALL_HINTS: Final = frozenset(SECRET_HINTS)
 _OF_PARAMETERS: Final = _ALL_HINTS | {"sig", "auth", "pat"}
 """The same of parameters of a query, which have more names: `sig`, `githubPat`."""
 _PLACES: Final = {Place.BEGINS: FIRST_HINTS, Place.ANYWHERE: _OF_PARAMETERS - FIRST_HINTS}
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD: Final = lazy_re(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 STRICT_FIELDS: Final = (
     *("full name", "first name", "last name", "middle name", "given name", "family name", "maiden name", "surname"),

@@ -23,7 +23,6 @@ from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard.attempts import answered_again
 from agent_tt.replaying.guard.guard import guarded
 from agent_tt.replaying.guard.quiet import quiet
-from agent_tt.replaying.kept_store import KeptStore
 from agent_tt.replaying.null_store import NumberingStore
 from agent_tt.replaying.tape.tape import read_tape
 from agent_tt.replaying.workers.joining import join
@@ -138,6 +137,8 @@ def replaying(
     if keeping is None or check is None:
         store = NumberingStore(check, checked=checked)
     else:
+        from agent_tt.replaying.kept_store import KeptStore
+
         store = KeptStore(keeping, replay.tape.run, check, checked=checked)
     link = RecordedResponses(answers)
     rules = partial(use_rules_of, dict(replay.tape.run.metadata), replay.tape.place, ())

@@ -26,7 +26,6 @@ from agent_tt.recording.lanes.guard_bypass import is_passing
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.guard.guard import guarded
-from agent_tt.replaying.kept_store import Keeping
 from agent_tt.replaying.null_store import StateCheck
 from agent_tt.replaying.program.program_end import end_program, leave, told_of_exit
 from agent_tt.replaying.program.same_screen import same_screen
@@ -39,7 +38,6 @@ from agent_tt.replaying.tape.tape import read_tape
 from agent_tt.replaying.workers.starting import OWN_WORKERS
 from agent_tt.rerunning.run_again import run_again, without_own_frames
 from agent_tt.sources import open_source
-from agent_tt.store import open_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.engine import Replay
+    from agent_tt.replaying.kept_store import Keeping
     from agent_tt.replaying.tape.tape import Tape
     from agent_tt.rerunning.rerun import Rerun
 
@@ -199,6 +198,9 @@ def _keeping(rerun: Rerun) -> Iterator[Keeping | None]:
     if not rerun.keep:
         yield None
         return
+    from agent_tt.replaying.kept_store import Keeping
+    from agent_tt.store import open_patiently
+
     with contextlib.closing(open_patiently(rerun.keep)) as store:
         yield Keeping(store, rerun.kept, rerun.kept_name, is_fork=rerun.kept_is_fork)
 

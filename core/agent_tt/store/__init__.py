@@ -30,8 +30,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from agent_tt._lazy import lazily
 from agent_tt.store.file.locate import project_root, resolve_store_path
 from agent_tt.store.store import SqliteStore, open_patiently, open_store
-from agent_tt.store.transfer import copy_run, copy_runs
+
+if TYPE_CHECKING:
+    from agent_tt.store.transfer import copy_run, copy_runs
 
 __all__ = ["SqliteStore", "copy_run", "copy_runs", "open_patiently", "open_store", "project_root", "resolve_store_path"]
+
+__getattr__ = lazily(__name__, dict.fromkeys(("copy_run", "copy_runs"), "agent_tt.store.transfer"))

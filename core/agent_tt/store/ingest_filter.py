@@ -69,6 +69,8 @@ def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
 
 def admit_text(words: str) -> str:
     """Names, tags, notes and decisions, as they may be stored; never with lone surrogates, which UTF-8 cannot hold."""
+    if not words:
+        return ""  # what looks for secrets takes longer to load than most commands need it
     from agent_tt.redaction.texts import redact_text
 
     return sound(redact_text(words))

@@ -11,7 +11,6 @@ from agent_tt.protocols import Store
 from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.liveness import now_us
 from agent_tt.store.reader import StoreReader
-from agent_tt.store.rows import replays, sweeps
 from agent_tt.store.tables.definitions import NOTES, TAGS
 
 if TYPE_CHECKING:
@@ -132,6 +131,8 @@ class StoreKeeper(StoreReader, Store):
 
     def keep_replay(self, replay: Replay) -> Replay:
         """Write down what came of a replay, with its run."""
+        from agent_tt.store.rows import replays
+
         now = now_us()
         with self.database.transaction() as tx:
             number = replays.keep(tx, keeping.row_number(tx, replay.run), replay, now)
@@ -186,6 +187,8 @@ class StoreKeeper(StoreReader, Store):
         Raises:
             RunNotFound: the run is not there any more.
         """
+        from agent_tt.store.rows import sweeps
+
         return sweeps.begin(self.database, run_id, step, definition, driven=driven)
 
     def claim_sweep(self, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
@@ -195,12 +198,18 @@ class StoreKeeper(StoreReader, Store):
             IsRunning: somebody drives it.
             RunNotFound: it is not there any more.
         """
+        from agent_tt.store.rows import sweeps
+
         sweeps.claim(self.database, sweep_id, definition)
 
     def beat_sweep(self, sweep_id: str) -> None:
         """Write down that this process still drives a sweep."""
+        from agent_tt.store.rows import sweeps
+
         sweeps.beat(self.database, sweep_id)
 
     def release_sweep(self, sweep_id: str) -> None:
         """Let others drive a sweep that this process drove."""
+        from agent_tt.store.rows import sweeps
+
         sweeps.release(self.database, sweep_id)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import HasForks, IsPinned, IsRunning, NotFound, RunNotFound, UsageError
-from agent_tt.model.fact_text import TEXT_FACTS
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import now_us
@@ -194,6 +193,8 @@ def checked_metadata(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
     Raises:
         UsageError: a name is empty, or a fact that is a text is none.
     """
+    from agent_tt.model.fact_text import TEXT_FACTS
+
     for name, value in metadata.items():
         if not name.strip():
             raise UsageError("a fact needs a name")

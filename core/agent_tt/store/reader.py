@@ -15,7 +15,7 @@ from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
-from agent_tt.store.rows import columns, deliveries, holds, ids, outputs, replays, sweeps
+from agent_tt.store.rows import columns, deliveries, ids
 from agent_tt.store.rows.call_rows import CallRows
 from agent_tt.store.rows.lineage import Lineage
 from agent_tt.store.rows.run_rows import RunRows
@@ -367,11 +367,15 @@ class StoreReader(RunSource):
 
     def output(self, run_id: str) -> Output | None:
         """Read what a run printed; None where that was not kept."""
-        return outputs.output_of(self.database, self.lineage.number(run_id))
+        from agent_tt.store.rows.outputs import output_of
+
+        return output_of(self.database, self.lineage.number(run_id))
 
     def replays(self, run_id: str | None = None) -> list[Replay]:
         """List kept replays, newest first: of one run, or of all; those that are damaged are left out."""
-        return replays.kept_replays(self.database, None if run_id is None else self.lineage.number(run_id))
+        from agent_tt.store.rows.replays import kept_replays
+
+        return kept_replays(self.database, None if run_id is None else self.lineage.number(run_id))
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """List calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
@@ -382,11 +386,15 @@ class StoreReader(RunSource):
 
     def holds(self, run_id: str | None = None) -> list[Hold]:
         """List the holds that stand, the oldest first: of one run, or of all."""
-        return holds.standing(self.database, None if run_id is None else self.lineage.number(run_id))
+        from agent_tt.store.rows.holds import standing
+
+        return standing(self.database, None if run_id is None else self.lineage.number(run_id))
 
     def sweeps(self) -> list[Sweep]:
         """List all sweeps, newest first; those that are damaged are left out."""
-        return sweeps.all_sweeps(self.database)
+        from agent_tt.store.rows.sweeps import all_sweeps
+
+        return all_sweeps(self.database)
 
     def labels(self, run_id: str) -> dict[int, Label]:
         """Give names and metadata of checkpoints of a run, by step."""

@@ -12,13 +12,11 @@ from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import ingest_filter, keeping
-from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
-from agent_tt.store.file.provenance import stamp_run
 from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us
-from agent_tt.store.rows import columns, holds, ids, outputs, sweeps
+from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.tables.definitions import RUNS
 
@@ -165,6 +163,8 @@ class SqliteStore(StoreKeeper):
             RunNotFound: no such run.
             StoreUnreadable: the run is over already.
         """
+        from agent_tt.store.file.provenance import stamp_run
+
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
             ((status, meta),) = tx.query("SELECT status, meta FROM runs WHERE run = ?", (run,))
@@ -288,6 +288,8 @@ class SqliteStore(StoreKeeper):
         run_id: str | None = None,
     ) -> tuple[int, str]:
         """Make a run's row, owned by this process; give its number and its id."""
+        from agent_tt.store.file.provenance import stamp_run
+
         meta = columns.mapping_to_text({**_facts(new), **(facts or {})}) or "{}"
         now = now_us()
         drawn = itertools.repeat(run_id, 1) if run_id else (ids.new_run_id() for _ in range(_DRAWS))
@@ -309,6 +311,8 @@ class SqliteStore(StoreKeeper):
 
     def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """Write down how a run ended that cannot say it itself."""
+        from agent_tt.store.checking.counts import meta_with_counts
+
         with self.database.transaction() as tx:
             run = self.lineage.number(run_id)
             changes: dict[str, SqlValue] = {"status": status}
@@ -322,11 +326,15 @@ class SqliteStore(StoreKeeper):
 
     def keep_output(self, run_id: str, output: Output) -> None:
         """Write down what a run printed."""
+        from agent_tt.store.rows import outputs
+
         with self.database.transaction() as tx:
             outputs.keep(tx, keeping.row_number(tx, run_id), output, now_us())
 
     def settle_run(self, run_id: str) -> Owner | None:
         """Give the process that records a run; a run whose process is gone is written down as crashed."""
+        from agent_tt.store.rows import sweeps
+
         return sweeps.settle(self.database, run_id)
 
     def answer_question(self, question: int, decision: Decision) -> None:
@@ -350,6 +358,8 @@ class SqliteStore(StoreKeeper):
 
     def hold_run(self, run_id: str, *, when: str = "", by: str = "program") -> Hold:
         """Let the agent of a run wait before its next calls, as long as this process and this open store are there."""
+        from agent_tt.store.rows import holds
+
         with self.database.transaction() as tx:
             hold = holds.hold(tx, keeping.row_number(tx, run_id), run_id, when, by)
         self._holding.add(hold.id)
@@ -357,6 +367,8 @@ class SqliteStore(StoreKeeper):
 
     def let_go(self, run_id: str, hold: int | None = None) -> int:
         """Let an agent go on, of one hold or of all; give how many ended."""
+        from agent_tt.store.rows import holds
+
         with self.database.transaction() as tx:
             ended = holds.let_go(tx, keeping.row_number(tx, run_id), hold)
         for number in ended:
@@ -392,6 +404,8 @@ def _text(words: str | None) -> str | None:
 
 def _beat_of_holds(database: Database, numbers: Sequence[int]) -> None:
     """Write down that the process of these holds is still there."""
+    from agent_tt.store.rows import holds
+
     with database.transaction(durable=False) as tx:
         holds.beat(tx, numbers)
 

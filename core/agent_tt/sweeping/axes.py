@@ -11,8 +11,9 @@ import json
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from agent_tt._dataclass import dataclass
+from agent_tt.codec.parse import parse_value
 from agent_tt.codec.paths import format_path, parse_path
-from agent_tt.codec.text import parse_value, summary
+from agent_tt.codec.text import summary
 from agent_tt.errors import InvalidEdit, InvalidValue, UsageError
 from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal, split_assignment
 from agent_tt.forking.editing.call_edits import parse_call_edit

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.core.strategies import Boom, Color, Odd, Pair, Plan, values
 
 from agent_tt.codec.encode import encode
-from agent_tt.codec.text import describe, parse_value, pretty, summary
+from agent_tt.codec.parse import parse_value
+from agent_tt.codec.text import describe, pretty, summary
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import InvalidValue
 

@@ -18,7 +18,6 @@ from textual._compositor import Compositor
 from textual.widgets import Input, TextArea
 
 from agent_tt import config
-from agent_tt.protocols import references
 from agent_tt.recording.links import Link, Place
 from agent_tt.recording.runs import recorder
 from agent_tt.store import liveness
@@ -94,7 +93,7 @@ def standing_still(home: Path) -> Iterator[HandClock]:
         _still_widgets(patch)
         _without_terminal(patch)
         parse_once(patch)
-        patch.setattr(references, "secrets", SimpleNamespace(**{**vars(secrets), "choice": random.Random(1).choice}))
+        patch.setattr(secrets, "choice", random.Random(1).choice)  # ids of runs are drawn with it
         patch.setenv("HOME", str(home))
         patch.setenv("TZ", "UTC")
         for name in [name for name in os.environ if name.startswith(("AGENT_TT_", "XDG_", "NO_COLOR"))]:

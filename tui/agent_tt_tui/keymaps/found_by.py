@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from agent_tt._named_tuple import NamedTuple
 
 About = Literal["value", "step", "run", "go", "screen"]
 """What a command is about: the selected value, the step or row, the run; where it goes; or how things are shown."""

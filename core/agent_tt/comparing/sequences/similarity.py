@@ -7,11 +7,11 @@ is the share of the weight of their features that they have in common (Dice's co
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 from zlib import crc32
 
 from agent_tt._dataclass import dataclass
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.tlv import tlv
 from agent_tt.comparing.sequences.tokens import split_words
 
@@ -25,7 +25,7 @@ __all__ = ["Features", "Item", "likeness"]
 Features: TypeAlias = "dict[int, float]"
 """Checksum of a feature to its weight. The same in every process, unlike Python's own hashes of texts."""
 
-_ASCII: Final = re.compile(rb"\w+")
+_ASCII: Final = lazy_re(rb"\w+")
 _MOST_LEAVES: Final = 200
 _MOST_TEXT: Final = 20_000
 _MOST_WORDS: Final = 48

@@ -12,11 +12,13 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from agent_tt._pattern import lazy_re
+
 __all__ = ["common_ends", "common_length", "split_phrases", "split_words"]
 
-_ASCII: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_ASCII: Final = lazy_re(r"\w+|\s+|[^\w\s]")
 
-_PHRASE: Final = re.compile(r"(?s:.{1,400}?(?:[sdy0-2.]\s+|[,;:!?)}\]\u3000-\u3002\uff00-\uff20]\s*|\n)|.{400}|.+)")
+_PHRASE: Final = lazy_re(r"(?s:.{1,400}?(?:[sdy0-2.]\s+|[,;:!?)}\]\u3000-\u3002\uff00-\uff20]\s*|\n)|.{400}|.+)")
 """A few words, to the first that ends in one of these characters: where one ends does not hang on what is before it."""
 
 _JOINER: Final = "\u200d"

@@ -7,11 +7,11 @@ The tool `lookup` may be recorded as `my_app.tools.lookup`, `lookup.call` or `se
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.wire import is_envelope
 from agent_tt.providers.chat_form import text_of
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["ToolCalls", "is_named"]
 
 _DRAWN: Final = frozenset({"clock", "rng", "id", "env"})
-_NO_WORD: Final = re.compile(r"[^0-9a-z]+")
-_BETWEEN_NAMES: Final = re.compile(r"[.\s/:]+")
+_NO_WORD: Final = lazy_re(r"[^0-9a-z]+")
+_BETWEEN_NAMES: Final = lazy_re(r"[.\s/:]+")
 _ADDRESS: Final = "://"
 _LEAST_TEXT: Final = 12
 """Characters from which on two results that are the same are no accident."""

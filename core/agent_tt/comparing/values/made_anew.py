@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.redaction.keyed import KEYED_MARK
 from agent_tt.redaction.marks import MARK, canonical
 
 __all__ = ["has_made_anew", "with_one_form", "without_ids_and_times"]
 
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
-_TIME: Final = re.compile(
+_UUID: Final = lazy_re(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_TIME: Final = lazy_re(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?|\d{1,2}:\d{2}:\d{2}(?:\.\d+)?"
     r"|\b1[5-9]\d{8}(?:\d{3}){0,3}(?:\.\d+)?\b"  # since 1970, of 2017 to 2033, in seconds to nanoseconds
 )

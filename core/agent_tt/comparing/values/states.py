@@ -18,8 +18,6 @@ from agent_tt.codec.collector import collector_paused
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
-from agent_tt.comparing.sequences.anchors import once_in_both
-from agent_tt.comparing.sequences.items import Matching, match_items, match_members
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.changes.diff import same
 from agent_tt.history.changes.ops import op_path
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
+    from agent_tt.comparing.sequences.items import Matching
     from agent_tt.history.changes.ops import Op
 
 ChangeOp: TypeAlias = Literal["add", "remove", "change", "move", "reorder"]
@@ -185,6 +184,8 @@ class _Walk:
             if is_envelope(old) and is_envelope(new) and self._envelopes(old, new, old_path, path):
                 return
         elif isinstance(old, list) and isinstance(new, list):
+            from agent_tt.comparing.sequences.items import match_items
+
             self._lists(match_items(old, new), old, new, old_path, path)
             return
         self._say("change", old, new, old_path, path)
@@ -280,6 +281,8 @@ class _Walk:
     def _payload(self, shape: Wire, old: Wire, new: Wire, old_path: Path, path: Path) -> None:
         if isinstance(old, list) and isinstance(new, list):
             if shape in _SETS:
+                from agent_tt.comparing.sequences.items import match_members
+
                 self._lists(match_members(old, new), old, new, old_path, path)
                 return
             pairs, new_pairs = entries_of(old), entries_of(new)
@@ -326,6 +329,8 @@ def renamed_keys(old: Mapping[str, Wire], new: Mapping[str, Wire]) -> dict[Hasha
     came = [key for key in new if key not in old and _is_telling(new[key])]
     if not gone or not came:
         return {}
+    from agent_tt.comparing.sequences.anchors import once_in_both
+
     pairs = once_in_both([tlv(old[key]) for key in gone], [tlv(new[key]) for key in came])
     return {came[other]: gone[one] for one, other in pairs}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Literal
 
+from agent_tt.codec.parse import parse_value
 from agent_tt.codec.paths import format_path, parse_path
-from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidEdit, InvalidPath, InvalidValue
 from agent_tt.forking.editing.edits import WrittenEdit
 from agent_tt.model import Edit

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import encode
+from agent_tt.codec.parse import parse_value
 from agent_tt.codec.paths import get, parse_path, to_wire_path
-from agent_tt.codec.text import describe, parse_value
+from agent_tt.codec.text import describe
 from agent_tt.codec.wire import TYPE, Wire
 from agent_tt.errors import InvalidEdit, InvalidValue, PathNotFound, UsageError
 from agent_tt.forking.editing.answer_text import answer_of, message_in

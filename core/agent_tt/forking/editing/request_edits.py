@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from agent_tt.codec.text import parse_value
+from agent_tt.codec.parse import parse_value
 from agent_tt.errors import InvalidEdit, InvalidValue
 from agent_tt.model import Edit
 from agent_tt.providers.reading import recorded_call

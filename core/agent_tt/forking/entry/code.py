@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry.entry_point import find_source, parse_entry_point
-from agent_tt.forking.entry.entry_source import read_entry_source
-from agent_tt.forking.terms import GRAPH
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.recording.runs.process_runs import process_of
@@ -74,6 +72,8 @@ class CodePlan:
     @property
     def way_back_in(self) -> str:
         """How the agent gets there, in words: `main(state=…) gets the edited state`."""
+        from agent_tt.forking.terms import GRAPH
+
         if self.executor == GRAPH:
             return "the graph goes on from the checkpoint, edited by update_state"
         if self.executor is not None:
@@ -135,6 +135,8 @@ def plan_code(run: Run, agent: str | None, way: WayBackIn = "restore") -> tuple[
     problems = []
     if file is None:
         problems.append(f"{entry.location} cannot be found from here; the recorded Python will look for it")
+    from agent_tt.forking.entry.entry_source import read_entry_source
+
     source = None if file is None else read_entry_source(entry, file, with_state=way == "restore")
     restore = source.restore if source is not None else None
     if way == "replay":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import tokenize
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -144,6 +143,8 @@ def _require_binding(body: Sequence[ast.stmt], name: str, entry: EntryPoint, fil
     if name in names or "*" in names or "__getattr__" in names:
         return
     functions = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    import difflib
+
     near = difflib.get_close_matches(name, functions, n=3) or functions[:3]
     raise InvalidEntryPoint(
         f"{file} has no {name}, which {entry} asks for",

@@ -20,7 +20,6 @@ of an entry point whose executor was not asked for. What only the process that s
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import sys
 import tokenize
@@ -153,6 +152,8 @@ def find_executor(name: str) -> Executor:
 
 def _unknown(name: str, known: Iterable[str]) -> InvalidExecutor:
     listed = sorted(known)
+    import difflib
+
     close = difflib.get_close_matches(name, listed, n=1)
     near = f"did you mean {close[0]}? " if close else ""
     return InvalidExecutor(

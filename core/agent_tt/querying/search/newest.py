@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import RunNotFound
 from agent_tt.querying.search.hits import Gathered
 from agent_tt.querying.search.read import gather

@@ -16,10 +16,10 @@ type alone.
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.encode import Encoder
 from agent_tt.codec.parts import class_name
 from agent_tt.codec.wire import TYPE, VALUE, is_envelope
@@ -35,7 +35,7 @@ __all__ = ["CONTEXT", "asked_of", "context", "stable"]
 CONTEXT: Final = "context"
 """Why an opaque value is one: it is not part of the question."""
 
-_NAMED_SO: Final = re.compile(
+_NAMED_SO: Final = lazy_re(
     r"(Context|ContextWrapper|Runtime|Callbacks?|CancellationToken|RunConfig|RunnableConfig|Tracer)$"
     r"|RunManager|CallbackManager|CallbackHandler"
 )
@@ -48,7 +48,7 @@ _TELLING: Final = frozenset({"callbacks", "configurable"})
 _AS_PARAMETERS: Final = frozenset({"callbacks", "tags", "metadata"})
 """A function that takes these takes the fields of the configuration one by one."""
 _OPAQUE: Final = "opaque"
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]{6,}(?=>|; to |, file )")
+_ADDRESS: Final = lazy_re(r" at 0x[0-9a-fA-F]{6,}(?=>|; to |, file )")
 """As it stands in `<Client object at 0x7f3a…>`: another one in every process."""
 
 

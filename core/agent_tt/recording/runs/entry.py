@@ -18,7 +18,6 @@ from agent_tt._dataclass import dataclass
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model import AgentCode
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.steps.snapshot import gives_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,6 +212,8 @@ def _restore(code: CodeType, receiver: object | None, state: object) -> Restore 
     by_keyword = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
     if "state" in by_keyword:
         return "state"
+    from agent_tt.recording.steps.snapshot import gives_state  # whoever only reads of entry points needs none of it
+
     return "attributes" if is_method and receiver is state and not gives_state(state) else None
 
 

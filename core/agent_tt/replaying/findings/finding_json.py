@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent_tt.comparing.values.words import Segment
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Finding, Near
 
@@ -54,6 +53,8 @@ def finding_from(shape: dict[str, Any]) -> Finding:
 
 
 def _changed_parts(shapes: list[dict[str, Any]]) -> tuple[ChangedPart, ...]:
+    from agent_tt.comparing.values.words import Segment
+
     return tuple(
         ChangedPart(item["path"], item["old"], item["new"], tuple(Segment(kind, text) for kind, text in item["words"]))
         for item in shapes

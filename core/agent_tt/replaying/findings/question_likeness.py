@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.text import pretty
 from agent_tt.comparing.values.made_anew import has_made_anew, without_ids_and_times
 from agent_tt.comparing.values.states import compare_states
@@ -22,7 +23,7 @@ __all__ = ["changed_parts", "looks_alike", "looks_made_anew", "looks_reordered",
 
 _LEAST_SHARED: Final = 0.25
 _FEW_WORDS: Final = 6
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_re(r"\w+")
 _NOT_ASKED: Final = frozenset({"headers"})
 """Parts of a request that do not count as what is asked, unless nothing else differs."""
 

@@ -7,11 +7,11 @@ the same attempt is refused once more with the same exception, and the agent goe
 from __future__ import annotations
 
 import ipaddress
-import re
 import shlex
 import socket
 from typing import TYPE_CHECKING, Final, Protocol
 
+from agent_tt._pattern import lazy_re
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.calls.served import served_answer
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LOOK_UPS", "OWN_NAMES", "SOCKET", "Halts", "answered_again", "call_of", "is_address", "is_own_name"]
 
 SOCKET: Final = "socket"
-_STARTS: Final = re.compile(
+_STARTS: Final = lazy_re(
     r"_*(?:libc_)?(?:system|popen|v?fork|Fork|clone\d?|forkpty|daemon|posix_spawnp?|f?exec\w+|wordexp)"
 )
 """Functions of the C library that start a program."""

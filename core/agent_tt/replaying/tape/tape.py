@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import itertools
-import re
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.model import HELD_BACK
@@ -43,7 +43,7 @@ _MOST_CHANGES: Final = 1 << 20
 """Changes of a state between two answers that are told apart."""
 
 _UNFINISHED: Final = frozenset({"crashed", "running"})
-_ORDINAL: Final = re.compile(r"[0-9]{1,18}")
+_ORDINAL: Final = lazy_re(r"[0-9]{1,18}")
 
 
 class TapeCall:

@@ -6,7 +6,9 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from agent_tt._named_tuple import NamedTuple
 
 __all__ = ["BusyProcesses"]
 

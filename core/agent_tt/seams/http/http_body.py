@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.encode import encode
 from agent_tt.codec.plain import is_own_wire
 from agent_tt.codec.wire import MAX_DEPTH
@@ -31,9 +32,9 @@ _LARGEST_SEARCHED: Final = 1024 * 1024
 _DEEPEST: Final = MAX_DEPTH - 10
 """Containers of a body inside each other: whoever keeps it puts it into some of their own."""
 
-_BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]*)"|([^;\s]*))', re.IGNORECASE)
+_BOUNDARY: Final = lazy_re(r'boundary=(?:"([^"]*)"|([^;\s]*))', re.IGNORECASE)
 
-_FIELD: Final = re.compile(r'(?<![*\w])name="([^"]*)"')
+_FIELD: Final = lazy_re(r'(?<![*\w])name="([^"]*)"')
 
 
 def canonical_body(content_type: str, body: bytes) -> Wire:

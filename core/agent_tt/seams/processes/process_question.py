@@ -22,6 +22,7 @@ from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.encode import encode
 from agent_tt.recording.calls.exchange import Asked
 from agent_tt.recording.calls.signature import signature_of_call
@@ -54,7 +55,7 @@ KIND: Final = "subprocess"
 MOST_BYTES: Final = 8 * 1024 * 1024
 """So much of each stream is kept; of a process that says more the recording knows how much that was."""
 
-_FIRST_WORD: Final = re.compile(r"[^\s;&|()<>]+")
+_FIRST_WORD: Final = lazy_re(r"[^\s;&|()<>]+")
 
 _WITHIN: ContextVar[bool] = ContextVar("agent_tt_within_start", default=False)
 
@@ -131,7 +132,7 @@ _BETWEEN: Final = frozenset({"subprocess", "os", "agent_tt.seams.processes.popen
 _LOADER_FRAMES: Final = 6
 """So far above a module's own code lies the import system, where a loader of somebody else's stands between."""
 
-_SHELL_SIGNS: Final = re.compile(r"[;&|<>`$()\n]")
+_SHELL_SIGNS: Final = lazy_re(r"[;&|<>`$()\n]")
 _PROBES: Final = frozenset(
     {"arch", "file", "fc-list", "fc-match", "getconf", "hostname", "id", "ldconfig", "locale", "lsb_release", "lscpu"}
     | {"nproc", "nvidia-smi", "sw_vers", "system_profiler", "true", "tty", "uname", "whoami", "which"}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
+from agent_tt._pattern import lazy_re
 from agent_tt.addresses import Address
 from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound, StoreUnreadable
-from agent_tt.store.file import locate, provenance, schema
+from agent_tt.store.file import locate, schema
 from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.connection import Database
 from agent_tt.store.file.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, our_error
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["open_database"]
 
 _RETRY_S: Final = 0.01
-_FORMAT: Final = re.compile(r"[1-9][0-9]{0,8}")
+_FORMAT: Final = lazy_re(r"[1-9][0-9]{0,8}")
 _PLACE_HINT: Final = "Check the rights of the folder, or name another file with --store."
 
 
@@ -86,6 +86,8 @@ def _create(path: Path) -> None:
 
 
 def _make_tables(connection: sqlite3.Connection, tx: Transaction) -> None:
+    from agent_tt.store.file import provenance
+
     for statement in schema.STATEMENTS:
         connection.execute(statement)
     facts = {

@@ -6,7 +6,6 @@ five characters name a run among a few hundred.
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -115,6 +114,8 @@ def _not_found(rows: Rows, ref: str) -> RunNotFound:
     if is_step and step and (whole == LATEST or whole in known):
         hint = f"{ref} names a step of {whole}, and a whole run is meant here: {whole}"
         return RunNotFound(f"no run {ref!r}", hint=hint, nearest=[whole])
+    import difflib
+
     nearest = difflib.get_close_matches(ref, known, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "`agent-tt runs` lists what there is."
     return RunNotFound(f"no run {ref!r}", hint=hint, nearest=nearest)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from agent_tt._pattern import lazy_re
 from agent_tt.errors import UsageError
 from agent_tt.store.rows import ids
 
@@ -31,9 +32,9 @@ _FORMER_NAMES_KEPT: Final = 20
 LONGEST: Final = 200
 """Characters of a name."""
 
-_BACK: Final = re.compile(r".*~\d{1,9}", re.DOTALL)
-_FORK: Final = re.compile(r"(?P<parent>.+)/fork-\d+", re.DOTALL)
-_SWEEP: Final = re.compile(r".+/sweep-\d+(/\d+\.\d+(\.\d+)?)?", re.DOTALL)
+_BACK: Final = lazy_re(r".*~\d{1,9}", re.DOTALL)
+_FORK: Final = lazy_re(r"(?P<parent>.+)/fork-\d+", re.DOTALL)
+_SWEEP: Final = lazy_re(r".+/sweep-\d+(/\d+\.\d+(\.\d+)?)?", re.DOTALL)
 
 
 def tidy(name: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from agent_tt._named_tuple import NamedTuple
+from agent_tt._pattern import lazy_re
 from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import StepNotFound, StoreUnreadable
 from agent_tt.history.payloads.parts import PartCache
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StepRows"]
 
-_NUMBER: Final = re.compile(r"\d{1,18}")
-_FROM_END: Final = re.compile(r"~(\d{1,18})")
+_NUMBER: Final = lazy_re(r"\d{1,18}")
+_FROM_END: Final = lazy_re(r"~(\d{1,18})")
 _ERROR: Final = "@error"
 
 _SPAN: Final = " FROM steps WHERE run = ? AND step BETWEEN ? AND ?"
@@ -301,6 +301,8 @@ class StepRows:
 
 
 def _no_such_word(ref: str, last: int) -> StepNotFound:
+    import difflib
+
     near = difflib.get_close_matches(ref, [_ERROR], n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Give a number from 0 to {last}, ~1 from the end, or {_ERROR}."
     return StepNotFound(f"{ref!r} names no step", hint=hint, nearest=near)

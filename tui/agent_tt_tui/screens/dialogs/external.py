@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import SuspendNotSupported
 
-from agent_tt.codec.text import parse_value, pretty
+from agent_tt.codec.parse import parse_value
+from agent_tt.codec.text import pretty
 from agent_tt.errors import InvalidValue, UsageError
 from agent_tt.forking.editing.between import edits_between
 from agent_tt_tui.text import clean

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from agent_tt.golden.header import FOLDER
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.requests import KeepRun, ShowTests
 
@@ -50,6 +49,8 @@ class Goldens(Feature):
     def _kept(self, path: Path | None) -> None:
         if path is None:
             return
+        from agent_tt.golden.header import FOLDER
+
         is_listed = path.resolve().is_relative_to(FOLDER.resolve())
         tests = self._screen.key("golden.open")
         then = f"{tests} shows and runs the tests" if is_listed else f"agent-tt test {shlex.quote(str(path))} runs it"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt.history.payloads.damage import is_placeholder
@@ -18,7 +19,6 @@ from agent_tt_tui.viewmodel.calls.decided import decided_lines, waiting_line
 from agent_tt_tui.viewmodel.calls.exchange import exchange_of, raw_lines
 from agent_tt_tui.viewmodel.calls.source_excerpt import place_of
 from agent_tt_tui.viewmodel.edits.leaves import is_json_text, value_rows
-from agent_tt_tui.viewmodel.values.highlight import highlighted
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
 
 if TYPE_CHECKING:
@@ -300,6 +300,8 @@ class _Layout:
         yield TextLine(((f"  {clean(file)}", "text"), (f":{number}", "strong"), (as_now, "muted")))
         if excerpt is None:
             return
+        from agent_tt_tui.viewmodel.values.highlight import highlighted
+
         indent = min((len(line) - len(line.lstrip()) for line in excerpt.lines if line.strip()), default=0)
         code = "\n".join(line[indent:].expandtabs(4) for line in excerpt.lines)
         for line_number, pieces in enumerate(highlighted(code, "python"), excerpt.first):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.viewmodel.debugger.lane_strip import MOST_LANES
 
 ONE_PANE_BELOW = 72

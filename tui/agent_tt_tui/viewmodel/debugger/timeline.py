@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.viewmodel.debugger.timeline_columns import AGENT, COLUMNS, NAME, Room, columns_by_default, read_names
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt._dataclass import dataclass
-from agent_tt.codec.text import parse_value, pretty, summary
+from agent_tt.codec.parse import parse_value
+from agent_tt.codec.text import pretty, summary
 from agent_tt.comparing.values.words import compare_words
 from agent_tt.errors import InvalidValue
 from agent_tt.forking.editing.edits import check_type

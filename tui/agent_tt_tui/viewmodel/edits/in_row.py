@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt._dataclass import dataclass
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.codec.text import parse_value, pretty
+from agent_tt.codec.parse import parse_value
+from agent_tt.codec.text import pretty
 from agent_tt.codec.wire import VALUE, envelope_type
 from agent_tt.errors import InvalidValue
 from agent_tt.forking.editing.edits import check_type, type_word, with_article

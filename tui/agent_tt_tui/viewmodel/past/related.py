@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import RunNotFound
 
 if TYPE_CHECKING:

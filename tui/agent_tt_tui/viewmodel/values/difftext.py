@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agent_tt.comparing.sequences.anchors import align_long
-from agent_tt.comparing.values.words import compare_words
+from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.text import clean, width
 from agent_tt_tui.viewmodel.values.pieces import append, words
 
@@ -69,6 +68,8 @@ def _by_line(old: str, new: str) -> tuple[int | None, list[DiffLine]]:
     old_lines, new_lines = old.splitlines(), new.splitlines()
     rows: list[DiffLine] = []
     first, most = None, MOST_ROWS + 1
+    from agent_tt.comparing.sequences.anchors import align_long
+
     pairs = align_long(old_lines, new_lines)
     for (start, stop), (new_start, new_stop) in _gaps(pairs, len(old_lines), len(new_lines)):
         first = new_start + 1 if first is None else first
@@ -116,6 +117,8 @@ def _gaps(
 def _words(old: str, new: str) -> list[Piece]:
     """The words of both texts; of long stretches that are the same only the ends, a space between removed and added."""
     roles: dict[str, Role] = {"same": "text", "removed": "removed", "added": "added"}
+    from agent_tt.comparing.values.words import compare_words
+
     segments = compare_words(old, new)
     pieces: list[Piece] = []
     for index, segment in enumerate(segments):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.text import pretty
 
 if TYPE_CHECKING:

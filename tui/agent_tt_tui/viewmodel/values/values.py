@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import envelope_type
-from agent_tt.comparing.sequences.tokens import common_length
-from agent_tt.comparing.values.words import compare_words
 from agent_tt.providers.chat import calls_in, message_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut, show, width
@@ -255,6 +253,9 @@ def _changed(change: Change, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
 
 def _words(old: str, new: str, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
     """The new text from shortly before what differs, its new words marked; where it has none, the words that went."""
+    from agent_tt.comparing.sequences.tokens import common_length
+    from agent_tt.comparing.values.words import compare_words
+
     differs = common_length(old, new)
     near = differs - _CONTEXT
     begin = max(near, new.find(" ", near, differs) + 1) if near > _CONTEXT else 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from textual import on
 from textual.message import Message
 
 from agent_tt._dataclass import dataclass
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import format_path, get, without_envelopes
 from agent_tt.codec.text import pretty, summary
 from agent_tt.codec.wire import envelope_type
@@ -23,8 +25,6 @@ from agent_tt_tui.viewmodel.debugger.stepview import calls_differ
 from agent_tt_tui.viewmodel.values.parts import parts_of
 from agent_tt_tui.widgets.debugger.call_view import CALL_KEYS, CallView
 from agent_tt_tui.widgets.debugger.inspector_rows import TABS, PathRow, TabsTitle
-from agent_tt_tui.widgets.debugger.messages_view import MessagesView
-from agent_tt_tui.widgets.debugger.raw_view import RawView
 from agent_tt_tui.widgets.debugger.state_tree import StateTree
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.values.pieces import Piece
     from agent_tt_tui.widgets.debugger.context_view import ContextView
     from agent_tt_tui.widgets.debugger.context_zones import ContextShown
+    from agent_tt_tui.widgets.debugger.messages_view import MessagesView
+    from agent_tt_tui.widgets.debugger.raw_view import RawView
+
+View = TypeVar("View", bound="LineView")
 
 
 class Selection(NamedTuple):
@@ -95,28 +99,43 @@ class Inspector(Pane):
         self._path_row = PathRow()
         self.state_tree = StateTree()
         self.call_view = CallView()
-        self._messages = MessagesView()
-        self._raw = RawView()
         self.context: ContextView | None = None
         """What a model was shown; made when somebody first looks at it."""
-        tabs: dict[str, LineView] = {
-            "State": self.state_tree,
-            "Call": self.call_view,
-            "Messages": self._messages,
-            "Raw": self._raw,
-        }
-        self._tabs: dict[str, Widget] = {**tabs}
-        for name, view in tabs.items():
-            view.display = name == "State"
+        self._tabs: dict[str, Widget] = {"State": self.state_tree, "Call": self.call_view}
+        self.call_view.display = False
         super().__init__(self._title, self._path_row, self.state_tree, id="inspector")
         self._view: StepView | None = None
         self._pending: Pending | None = None
         self._writes: Writes | None = None
 
+    @cached_property
+    def _messages(self) -> MessagesView:
+        """The messages of the state; as the raw text it is made behind the first frame."""
+        from agent_tt_tui.widgets.debugger.messages_view import MessagesView
+
+        return self._hidden("Messages", MessagesView())
+
+    @cached_property
+    def _raw(self) -> RawView:
+        """The raw text of the state."""
+        from agent_tt_tui.widgets.debugger.raw_view import RawView
+
+        return self._hidden("Raw", RawView())
+
+    def _hidden(self, tab: str, view: View) -> View:
+        view.display = False
+        self._tabs[tab] = view
+        return view
+
+    def _make_tabs(self) -> None:
+        """Make the tabs that the first frame does not show; once."""
+        _ = self._messages, self._raw
+
     # What a parent calls.
 
     def mount_hidden(self) -> AwaitMount:
         """Mount the tabs that nobody has looked at yet."""
+        self._make_tabs()
         return self.mount_all(view for view in self._tabs.values() if not view.is_attached)
 
     def show(self, view: StepView, *, pending: Pending | None) -> None:
@@ -139,6 +158,7 @@ class Inspector(Pane):
             number: From 1: state, call, context, messages, raw.
         """
         had_focus = self.has_focus_within
+        self._make_tabs()
         self._title.tab = number
         if self.tab == "Context" and self.context is None:
             from agent_tt_tui.widgets.debugger.context_view import ContextView  # nobody waits for it who opens a run

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.text import summary
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
