@@ -44,13 +44,21 @@ asyncio.run(main())
 """
 
 ONLY_FOR_KEYS = (
+    "agent_tt.codec.encode",
+    "agent_tt.codec.parse",
     "agent_tt.comparing.runs",
+    "agent_tt.comparing.sequences",
+    "agent_tt.comparing.values.words",
     "agent_tt.exporting",
     "agent_tt.forking",
+    "agent_tt.golden",
     "agent_tt.history.changes.change_detector",
     "agent_tt.history.log.append",
     "agent_tt.marking",
+    "agent_tt.model.holds",
+    "agent_tt.model.sweeps",
     "agent_tt.model.writing",
+    "agent_tt.protocols.writers",
     "agent_tt.providers.price_table",
     "agent_tt.querying.expressions",
     "agent_tt.querying.oddities",
@@ -63,9 +71,14 @@ ONLY_FOR_KEYS = (
     "agent_tt.replaying.tape.tape",
     "agent_tt.rerunning",
     "agent_tt.resuming",
+    "agent_tt.store.checking.counts",
     "agent_tt.store.done_keys",
+    "agent_tt.store.file.provenance",
+    "agent_tt.store.rows.holds",
     "agent_tt.store.rows.questions",
+    "agent_tt.store.rows.sweeps",
     "agent_tt.store.spill.performing",
+    "agent_tt.store.transfer",
     "agent_tt.store.views",
     "agent_tt.store.writer",
     "agent_tt.sweeping",
@@ -82,15 +95,18 @@ ONLY_FOR_KEYS = (
     "agent_tt_tui.screens.dialogs",
     "agent_tt_tui.screens.runs",
     "agent_tt_tui.screens.sweep",
+    "agent_tt_tui.viewmodel.values.highlight",
     "agent_tt_tui.widgets.debugger.blame_pane",
     "agent_tt_tui.widgets.debugger.find_panel",
+    "agent_tt_tui.widgets.debugger.messages_view",
+    "agent_tt_tui.widgets.debugger.raw_view",
     "deepdiff",
     "psutil",
     "sqlite_utils",
     "zoneinfo",
 )
 
-MOST_MODULES = 300
+MOST_MODULES = 265
 """Modules of ours that may be there when the first frame is."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from platformdirs import user_log_dir
 
 from agent_tt import config
 from agent_tt_tui.app import AgentTT
+from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.settings import chosen_look
 
 if TYPE_CHECKING:
@@ -58,8 +60,15 @@ def run_screen(first_screen: Callable[[], Screen[None]]) -> int:
     Returns:
         The exit code of the command.
     """
+
+    def opening() -> Screen[None]:
+        screen = first_screen()
+        if isinstance(screen, CommandScreen):
+            # Until then one thread reads what the other waits for: to change between them more often only takes longer.
+            screen.after_frame(partial(sys.setswitchinterval, _SWITCH_SECONDS))
+        return screen
+
     look = chosen_look(config.load())
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    app = AgentTT(first_screen, look=look, log_file=Path(user_log_dir("agent-tt", appauthor=False)) / "tui.log")
+    app = AgentTT(opening, look=look, log_file=Path(user_log_dir("agent-tt", appauthor=False)) / "tui.log")
     app.run()
     return app.return_code or 0
