@@ -51,8 +51,11 @@ _OURS: Final = {
 MESSAGE: Final = "SEND"
 """In the place of a method: a message over a WebSocket."""
 
-_CHAT: Final = frozenset({"role", "content", "tool_calls"})
-"""The keys of most turns of most programs."""
+_TELLING: Final = frozenset({"parts", "type"})
+"""Keys by which ours tell a turn of a form of their own, besides a list of parts as its content."""
+
+_SAID: Final = frozenset({"content", "tool_calls"})
+"""Keys of which a turn of the form that chat APIs share has one."""
 
 _FIRST_ERROR: Final = 400
 P = ParamSpec("P")
@@ -318,9 +321,13 @@ def messages_of_turn(turn: Json) -> tuple[Message, ...]:
     """
     if not isinstance(turn, dict):
         return ()
-    if turn.keys() <= _CHAT and "role" in turn and "content" in turn and not isinstance(turn["content"], list):
-        said = asked(message_of, turn)  # what ours would find, which ask for other keys or for a list of parts
-        return () if said is None else (said,)
+    if _TELLING.isdisjoint(turn) and not isinstance(turn.get("content"), list):
+        # What ours would find, of which none is loaded for that.
+        if "role" not in turn:
+            return ()
+        if not _SAID.isdisjoint(turn):
+            said = asked(message_of, turn)
+            return () if said is None else (said,)
     for _, provider in PROVIDERS.all() if "role" in turn or "type" in turn else PROVIDERS.ours():
         found = asked(provider.read_turn, turn)
         if found is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agent_tt.providers.reading import (
     MESSAGE,
+    PROVIDERS,
     ends_answer,
     gathers,
     messages_of_turn,
@@ -80,3 +83,30 @@ def test_a_whole_answer_of_anthropics_is_not_taken_for_an_item_of_openais():
     assert (message.text, [(call.id, call.arguments) for call in message.calls]) == ("I look.", [("t1", {"at": 1})])
     item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "30"}]}
     assert [message.text for message in messages_of_turn(item)] == ["30"]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "look"}}]},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look"}}]},
+        {"role": "tool", "content": "30", "tool_call_id": "1"},
+        {"role": "tool", "content": {"found": 3}, "tool_call_id": "1", "name": "look"},
+        {"role": "user", "content": [{"type": "text", "text": "hello"}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "1", "content": [{"text": "30"}]}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "30"}]},
+        {"content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}]},
+        {"role": "model", "parts": [{"text": "hello"}]},
+        {"parts": [{"text": "hello"}]},
+        {"role": "model", "parts": [{"text": "hello"}], "content": "hello"},
+        {"type": "message", "role": "user", "content": "hello"},
+        {"type": "function_call", "call_id": "1", "name": "look", "arguments": "{}"},
+        {"role": "admin", "name": "Ada"},
+        {"content": "hello"},
+        {"amount": 30, "currency": "EUR"},
+    ],
+)
+def test_a_turn_whose_form_tells_enough_is_read_as_all_of_ours_together_read_it(turn: dict[str, Any]) -> None:
+    read = (provider.read_turn(turn) for _, provider in PROVIDERS.ours())
+    assert messages_of_turn(turn) == tuple(next((found for found in read if found is not None), ()))
