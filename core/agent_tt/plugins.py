@@ -24,9 +24,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt._version import __version__
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt._version import __version__
 from agent_tt.addresses import told
 from agent_tt.cache_files import CacheLost, alone_in, cache_folder, make_folder

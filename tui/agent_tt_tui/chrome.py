@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.containers import Vertical
 from textual.reactive import reactive
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, width

@@ -6,9 +6,7 @@ One glyph means one thing on every screen. No other module of the terminal app w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-from agent_tt._named_tuple import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

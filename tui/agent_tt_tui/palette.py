@@ -7,12 +7,10 @@ because the theme's muted shades are transparent and are mixed with what lies un
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from textual.color import Color
-
-from agent_tt._named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,8 @@ import base64
 import datetime as dt
 import struct
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type
 
 if TYPE_CHECKING:

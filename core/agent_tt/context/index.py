@@ -6,9 +6,7 @@ that is kept, and memory and time of keeping are a thirteenth of those of an ind
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from agent_tt._named_tuple import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

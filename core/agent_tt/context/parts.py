@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import orjson
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import pretty
 from agent_tt.codec.wire import envelope_type

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import get
 from agent_tt.context.changing import changes_of
 from agent_tt.context.dropping import Dropped, gone_words

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.context.shown import KINDS, Share
 from agent_tt.providers.prices import cost_of
 from agent_tt.providers.shapes import Tokens

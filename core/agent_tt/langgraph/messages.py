@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.history.digest import CONTAINERS
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.providers.aws_events import aws_events
 from agent_tt.providers.loose import dicts, mapping, parse
 

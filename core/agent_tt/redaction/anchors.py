@@ -13,9 +13,8 @@ from functools import lru_cache
 from itertools import chain
 from re import _parser as parser  # type: ignore[attr-defined]  # how wide a pattern is, which `re` tells nowhere else
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.redaction.multiple_search import is_at_once, patterns_in, signs_in
 
 if TYPE_CHECKING:

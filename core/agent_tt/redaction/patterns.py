@@ -12,9 +12,8 @@ import re
 from functools import lru_cache
 from re import _constants as codes  # type: ignore[attr-defined]  # what a pattern is made of, which `re` tells nowhere else
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import UsageError
 
 if TYPE_CHECKING:

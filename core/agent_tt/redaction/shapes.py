@@ -10,9 +10,8 @@ first 256 characters), or nothing that was passed can begin it again.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS, Place
 from agent_tt.redaction.fields import FIELDS

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt._pattern import lazy_re
 
 __all__ = ["Span", "apart", "quote_of"]

@@ -9,9 +9,8 @@ they call are made there too.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.model.facts import CallFacts, PolicyFacts
 from agent_tt.model.facts.replays import ReplayFacts
 from agent_tt.model.facts.stored import ModelFacts, RunMeta, StepMeta

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
-from agent_tt._named_tuple import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 About = Literal["value", "step", "run", "go", "screen"]
 """What a command is about: the selected value, the step or row, the run; where it goes; or how things are shown."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.sameness import common_ends
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type

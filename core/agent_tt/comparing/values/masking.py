@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.comparing.sequences.anchors import Effort, align_long
 from agent_tt.comparing.sequences.tokens import common_ends, split_phrases, split_words
 

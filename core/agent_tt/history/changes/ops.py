@@ -16,9 +16,8 @@ list edits of one step are given from the end to the front.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.wire import VALUE, Path, Wire
 from agent_tt.errors import CorruptDelta
 

@@ -16,10 +16,9 @@ keyframe that strayed to another row is noticed. A keyframe that is damaged cost
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged

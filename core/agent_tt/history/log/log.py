@@ -7,9 +7,8 @@ against the parent's checkpoint of that number. Reading therefore walks *segment
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
 from agent_tt.history.log.pages import PAGE, PageCache
 from agent_tt.history.payloads.blobs import Blobs

@@ -12,11 +12,10 @@ Each session is a run; a branch of it is a fork, which left the main one where i
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.interop.databases.rows import columns, read, rows_of
 from agent_tt.interop.transcripts.document import MOST_BYTES
 from agent_tt.interop.transcripts.telling import Teller, micros

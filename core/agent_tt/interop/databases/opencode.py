@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import StoreUnreadable
 from agent_tt.interop.databases.rows import columns, json_of, number_of, read, rows_of, text_of
 from agent_tt.interop.langgraph.connection import DatabaseFile

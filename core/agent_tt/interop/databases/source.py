@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.addresses import Address
 from agent_tt.interop.databases import agents_sessions, clearstone, opencode
 from agent_tt.interop.databases.rows import read

@@ -5,9 +5,7 @@ Forks stay in a thread: they are checkpoints with the same parent. A branch is t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from agent_tt._named_tuple import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

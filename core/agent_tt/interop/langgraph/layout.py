@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.interop.langgraph.branches import Tree, Way
 from agent_tt.interop.langgraph.tasks import STOPS, Task, tasks_of
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import orjson
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.config import load
 from agent_tt.errors import AgentTTError, Damaged, RunNotFound, StoreBusy
 from agent_tt.history.payloads.damage import placeholder

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

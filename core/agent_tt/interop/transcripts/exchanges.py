@@ -15,9 +15,8 @@ Gemini `key`). Each request is a run; of one without an answer its conversation 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.interop.transcripts.beside import Room, files_in
 from agent_tt.interop.transcripts.chat import beside, tell_turns
 from agent_tt.interop.transcripts.spans import ModelWork, Span, TraceTelling

@@ -19,9 +19,8 @@ packages/core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.interop.transcripts.telling import Teller, micros, results_in, wire
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts

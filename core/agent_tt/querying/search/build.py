@@ -12,12 +12,11 @@ import json
 import time
 from collections import deque
 from dataclasses import field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.cache import MOST_BYTES, Indexed
 from agent_tt.querying.search.read import steps_of

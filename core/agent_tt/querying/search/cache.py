@@ -25,9 +25,8 @@ import sqlite3
 import time
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.cache_files import (
     CacheLost,
     alone_in,

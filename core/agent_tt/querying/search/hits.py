@@ -20,10 +20,9 @@ import heapq
 import itertools
 from dataclasses import field
 from math import log2
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.querying.search.recorded import KINDS
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ import sqlite3
 from bisect import bisect_left, bisect_right
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.folding import fold
 from agent_tt.querying.search.cache import first_id, last_id, run_of
 from agent_tt.querying.search.grams import grams_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import RunNotFound
 from agent_tt.querying.search.hits import Gathered
 from agent_tt.querying.search.read import gather

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 import zstandard
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.folding import fold
 from agent_tt.querying.expressions.machine import END
 from agent_tt.querying.search.cache import first_id, last_id

@@ -14,9 +14,7 @@ import weakref
 from contextlib import contextmanager
 from operator import call, is_
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
-
-from agent_tt._named_tuple import NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,8 @@ end, a list or object has no last bracket. Saying that something is open where i
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import FIELDS

@@ -16,9 +16,8 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.recording.concurrency.worker_threads import (
     EXECUTOR_WORKER,
     GIVES_ANSWERS,

@@ -6,9 +6,7 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import Final
-
-from agent_tt._named_tuple import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = ["BusyProcesses"]
 

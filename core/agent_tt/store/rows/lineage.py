@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.rows import whole
 from agent_tt.model.facts.stored import RunMeta

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt._pattern import lazy_re
 from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import StepNotFound, StoreUnreadable

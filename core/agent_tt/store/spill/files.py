@@ -13,9 +13,8 @@ import os
 import stat
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.addresses import SERVERS, beside
 from agent_tt.store.liveness import Owner, is_alive
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.addresses import beside
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.store.liveness import now_us

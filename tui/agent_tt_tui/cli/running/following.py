@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import signal
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.shapes.answers import fork_answer
 from agent_tt.shapes.records import run_shape
 from agent_tt_tui.cli.effects import print_summary

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.containers import Vertical
 from textual.worker import get_current_worker
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.comparing.runs.call_changes import call_changes
 from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.chrome import HeaderRow, Pane
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.look import look_of

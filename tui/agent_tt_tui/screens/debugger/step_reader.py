@@ -7,12 +7,11 @@ from collections import OrderedDict
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.message import Message
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.viewmodel.past.bases import BaseKind, choose, lanes_between
 from agent_tt_tui.viewmodel.values.difflines import DiffRows
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.widgets import Static
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import COLUMNS_LIST
 from agent_tt_tui.lines import RowList

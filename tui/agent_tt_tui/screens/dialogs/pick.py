@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui import format as fmt
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import PICK

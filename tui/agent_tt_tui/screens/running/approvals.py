@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import AgentTTError
 from agent_tt.protocols import Store
 from agent_tt_tui.feature import Feature, hears

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.providers.chat import ASSISTANTS, TOOLS, message_of
 from agent_tt.providers.shapes import Message
 from agent_tt_tui.text import clean, fit, show, width

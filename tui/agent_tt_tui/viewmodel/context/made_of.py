@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.context.shown import KINDS
 from agent_tt.context.weighing import divide
 from agent_tt_tui import format as fmt

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.model.shown import step_ranges
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_tt._named_tuple import NamedTuple
+from typing import NamedTuple
+
 from agent_tt_tui.viewmodel.debugger.lane_strip import MOST_LANES
 
 ONE_PANE_BELOW = 72

@@ -6,10 +6,9 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from operator import itemgetter, sub
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.forking.terms import parse_duration

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import format_path, without_envelopes
 from agent_tt.codec.text import summary
 from agent_tt.providers.chat import message_of

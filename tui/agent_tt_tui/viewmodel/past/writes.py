@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.errors import AgentTTError
 from agent_tt.history.changes.ops import op_path
 

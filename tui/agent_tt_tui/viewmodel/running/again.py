@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.asking_again.answers import text_diff
 from agent_tt.codec.text import summary
 from agent_tt.comparing.values.edit_leaves import edit_changes

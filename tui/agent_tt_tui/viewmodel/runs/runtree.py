@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress, count, repeat
 from operator import attrgetter, contains, or_
-from typing import TYPE_CHECKING, Final, Literal, overload
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, overload
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.text import clean, width
 from agent_tt_tui.viewmodel.values.pieces import append, words
 

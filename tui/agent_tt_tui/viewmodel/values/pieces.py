@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt_tui.text import clean, cut, width
 
 if TYPE_CHECKING:

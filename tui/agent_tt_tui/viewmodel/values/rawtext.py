@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.text import pretty
 
 if TYPE_CHECKING:

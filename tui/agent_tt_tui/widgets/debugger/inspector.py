@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual import on
 from textual.message import Message
 
 from agent_tt._dataclass import dataclass
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.paths import format_path, get, without_envelopes
 from agent_tt.codec.text import pretty, summary
 from agent_tt.codec.wire import envelope_type

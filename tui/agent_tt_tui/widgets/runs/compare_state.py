@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from agent_tt._named_tuple import NamedTuple
 from agent_tt.codec.text import summary
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
