@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt._pattern import lazy_re
+from agent_tt.redaction import phones
 from agent_tt.redaction.anchors import ANCHORS, Place, as_searched
 from agent_tt.redaction.spans import Span, quote_of
 
@@ -85,6 +86,9 @@ LEAST_NUMBER: Final = 10**10
 _WORLD: Final = lazy_re(r"(?:(?<![A-Za-z0-9_.+])|(?<=\\[nrt]))(?:\+|%2[Bb]|00)[1-9](?:[ ().\-/]{0,2}\d){6,14}(?!\d)")
 _AMERICA: Final = lazy_re(rf"{_B}(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{{4}}{_E}")
 _SHORTEST_PHONE: Final = 8
+_PLUS_BEFORE: Final = {"+": 1, "%": 3}
+"""By what a telephone number begins with: how much of it stands for the plus; else `00`."""
+_NO_PARTS: Final = str.maketrans("", "", "-+ ./()%Bb")
 
 
 class _Numbers:
@@ -301,7 +305,7 @@ def _in_digits(text: str, start: int, end: int, count: int, *, may_be_id: bool =
             if last:
                 yield Span(world.start(), at, kind="phone")
     if count >= _DIGITS_OF_AMERICA and not run.isdigit():
-        for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_valid_phone(match[0], "US")):
+        for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_american(match[0])):
             yield Span(*america.span(), kind="phone")
 
 
@@ -337,36 +341,34 @@ def _end_of_phone(text: str) -> int:
 
     The longest that a country gives out, else the longest that it could: other digits may follow.
     """
-    places = [place + 1 for place, letter in enumerate(text) if letter.isdigit()]
-    sizes = [
-        size for count, size in enumerate(places, 1) if count >= _SHORTEST_PHONE and not text[size : size + 1].isdigit()
-    ][::-1]
     if "." in text and text.count(".") < 2:  # +1.23456789 is a number
         return 0
-    plain = text.replace("%2B", "+").replace("%2b", "+")
-    plain = f"+{plain[2:]}" if plain.startswith("00") else plain
-    cut = len(text) - len(plain)
-    valid = next((size for size in sizes if _is_valid_phone(plain[: size - cut], None)), 0)
+    plus = _PLUS_BEFORE.get(text[0], 2)
+    counted, number = _digits_of(text), _digits_of(text[plus:])
+    if len(counted) < _SHORTEST_PHONE:
+        return 0
+    if phones.is_valid(number):  # mostly
+        return len(text)
+    places = [place + 1 for place, letter in enumerate(text) if letter.isdigit()]
+    sizes = [
+        (size, number[: len(number) - len(counted) + count])
+        for count, size in enumerate(places, 1)
+        if count >= _SHORTEST_PHONE and not text[size : size + 1].isdigit()
+    ][::-1]
+    valid = next((size for size, digits in sizes if phones.is_valid(digits)), 0)
     if valid or text.startswith("00"):
         return valid
-    return next((size for size in sizes if _is_possible_phone(plain[: size - cut])), 0)
+    return next((size for size, digits in sizes if phones.is_possible(digits)), 0)
 
 
-def _is_valid_phone(text: str, region: str | None) -> bool:
-    return _phone(text, region, "is_valid_number")
+def _digits_of(text: str) -> str:
+    """The digits of what is nothing but digits and what parts them."""
+    return text.translate(_NO_PARTS)
 
 
-def _is_possible_phone(text: str) -> bool:
-    return _phone(text, None, "is_possible_number")
-
-
-@lru_cache(4096)
-def _phone(text: str, region: str | None, check: str) -> bool:
-    library = _library("phonenumbers")
-    try:
-        return bool(getattr(library, check)(library.parse(text, region)))
-    except library.NumberParseException:
-        return False
+def _is_american(text: str) -> bool:
+    """Whether a number is given out in North America, with its code or without."""
+    return phones.is_valid(f"1{_digits_of(text)[-_DIGITS_OF_AMERICA:]}")
 
 
 def _machines(text: str, form: re.Pattern[str]) -> Iterator[Span]:
