@@ -19,6 +19,7 @@ The only files that are read or written are those of keys and vaults.
 | `patterns` | patterns of a project: what they may be, and where they fit |
 | `fields` | names of fields that hold personal data, and values that stay |
 | `personal` | personal data, told by its form and checksum |
+| `number_places` | where in a text numbers and addresses could stand |
 | `phones` | telephone numbers that a country gives out |
 | `keyed` | what stands for personal data: made with a key of the store |
 | `vault` | what marks of personal data stand for, encrypted, for those with the key |

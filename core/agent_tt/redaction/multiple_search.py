@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     Found: TypeAlias = list[tuple[int, int]]
     Find: TypeAlias = Callable[[bytes], Found]
+    FindPlaces: TypeAlias = Callable[[bytes, int], Found | None]
 
-__all__ = ["is_at_once", "patterns_in", "signs_in"]
+__all__ = ["is_at_once", "patterns_in", "places_in", "signs_in"]
 
 _LOG = logging.getLogger(__name__)
 _LIBRARY: Final = "hyperscan"
@@ -84,20 +85,45 @@ def patterns_in(patterns: Sequence[bytes]) -> Find:
     return find
 
 
+def places_in(patterns: Sequence[bytes]) -> FindPlaces:
+    """Make what finds patterns in a text wherever they end: the index and end of each, as `signs_in` tells.
+
+    It is given the text, and how many places are worth telling apart: it gives None where there are more, and where no
+    search at once tells them, because the library is not there or the text too long for it.
+
+    Args:
+        patterns: the patterns.
+    """
+    if not is_at_once():
+        return lambda _text, _most: None
+    library: Any = import_module(_LIBRARY)
+    scan, spare, scratch_of = _compiled(patterns, is_enough=False)
+
+    def find(text: bytes, most: int) -> Found | None:
+        if len(text) > _MOST:
+            return None
+        found: Found = []
+        scratch = spare.pop() if spare else scratch_of()
+        try:
+            scan(text, _note_few, 0, (found, most), scratch)
+        except library.ScanTerminated:
+            return None
+        finally:
+            spare.append(scratch)
+        return found
+
+    return find
+
+
 def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
     """What finds patterns with the library; one place of each where that `is_enough`."""
-    library: Any = import_module(_LIBRARY)
-    flags = library.HS_FLAG_DOTALL | (library.HS_FLAG_SINGLEMATCH if is_enough else 0)
-    database = library.Database()
-    database.compile(expressions=[*patterns], ids=[*range(len(patterns))], flags=[flags] * len(patterns))
-    scan, spare = database.scan, [library.Scratch(database)]
+    scan, spare, scratch_of = _compiled(patterns, is_enough=is_enough)
 
     def find(text: bytes) -> Found:
         if len(text) > _MOST:
             return _in_parts(find, text)
         found: Found = []
-        # One that nobody uses: other threads search meanwhile, and so may what interrupts this one.
-        scratch = spare.pop() if spare else library.Scratch(database)
+        scratch = spare.pop() if spare else scratch_of()
         try:
             scan(text, _note, 0, found, scratch)
         finally:
@@ -105,6 +131,20 @@ def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
         return found
 
     return find
+
+
+def _compiled(
+    patterns: Sequence[bytes], *, is_enough: bool
+) -> tuple[Callable[..., None], list[object], Callable[[], object]]:
+    """What has the library search a text, what nobody uses of what a search needs, and what makes more of that.
+
+    It takes one that nobody uses: other threads search meanwhile, and so may what interrupts this one.
+    """
+    library: Any = import_module(_LIBRARY)
+    flags = library.HS_FLAG_DOTALL | (library.HS_FLAG_SINGLEMATCH if is_enough else 0)
+    database = library.Database()
+    database.compile(expressions=[*patterns], ids=[*range(len(patterns))], flags=[flags] * len(patterns))
+    return database.scan, [library.Scratch(database)], lambda: library.Scratch(database)
 
 
 def _in_parts(find: Find, text: bytes) -> Found:
@@ -118,6 +158,13 @@ def _in_parts(find: Find, text: bytes) -> Found:
 
 def _note(index: int, _start: int, end: int, _flags: int, found: Found) -> None:
     found.append((index, end))
+
+
+def _note_few(index: int, _start: int, end: int, _flags: int, told: tuple[Found, int]) -> bool:
+    """Note a place, and have the search end after too many."""
+    found, most = told
+    found.append((index, end))
+    return len(found) > most
 
 
 def _as_pattern(sign: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.redaction import personal
+from agent_tt.redaction import number_places, personal
 from agent_tt.redaction.fields import FIELDS, STRICT_FIELDS
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.names import is_secret_header, kind_of
@@ -59,7 +59,7 @@ class _Own:
         self.rules, self._patterns, self.has_profile = rules, tuple(found), bool(rules.profile)
         self.searches_all = bool(found)
         self.finds_more = self.searches_all or self.has_profile
-        personal.look_for(rules.profile)
+        number_places.look_for(rules.profile)
         self.least_number = personal.LEAST_NUMBER if self.has_profile else math.inf
         FIELDS.use((*rules.fields, *(STRICT_FIELDS if rules.profile == "strict" else ())), rules.allow)
         kind_of.cache_clear()

@@ -9,8 +9,9 @@
 | `id` | number that a state gives a person | `stdnum`: form, date and checksum; the ranges of US SSNs |
 | `ip` | address of a machine, `strict` alone | RFC 4291, RFC 791; loopback and masks stay |
 
-A text is searched for few things that all of them hold; what is found is put to the check of its kind. A number whose
-check proves little counts only where a word near it says what it is. A text takes time in proportion to its length.
+A text is searched for few things that all of them hold (`number_places`); what stands there is put to the check of its
+kind. A number whose check proves little counts only where a word near it says what it is. A text takes time in
+proportion to its length.
 """
 
 from __future__ import annotations
@@ -23,14 +24,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt._pattern import lazy_re
 from agent_tt.redaction import phones
-from agent_tt.redaction.anchors import ANCHORS, Place, as_searched
+from agent_tt.redaction.anchors import as_searched
+from agent_tt.redaction.number_places import (
+    AT,
+    COLONS,
+    DIGITS,
+    DOTTED,
+    IN_WORD,
+    LETTERED,
+    MACHINES,
+    NUMBERS,
+    PARTS,
+    parts_of,
+)
 from agent_tt.redaction.spans import Span, quote_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-__all__ = ["LEAST_NUMBER", "is_personal_number", "look_for", "open_from", "personal_in"]
+    from agent_tt.redaction.number_places import Parts
+
+__all__ = ["LEAST_NUMBER", "is_personal_number", "open_from", "personal_in"]
 
 _B: Final = r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))"
 """Where a number may begin: also after the end of a line, as JSON writes it."""
@@ -38,7 +53,6 @@ _E: Final = r"(?![A-Za-z0-9_])(?!\.\d)"
 
 # ---------------------------------------------------------------- e-mail
 
-_AT: Final = ("@", "%40")
 _DOMAIN: Final = lazy_re(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})(?![A-Za-z0-9-])"
 )
@@ -54,14 +68,10 @@ _OF_MAIL: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 # ---------------------------------------------------------------- numbers
 
-_PARTS: Final = rb"[-+ ./()]"
-"""What may part digits."""
-_IN_WORD: Final = rb"ac-mo-qsu-z_"
-r"""With what a word goes on: not with what ends an escape, as in `\n` and `%2b`."""
 _AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
 """One sign is looked for much faster than one of ten."""
-_OF_DATE: Final = rb"000-00-00(?!%b{0,2}+0)" % _PARTS
-_RUN: Final = lazy_re(rb"0(?<![0%b]0)(?:(?<=[+A-Zb]0)|(?!%b))(?:%b{0,2}+0){7,}+" % (_IN_WORD, _OF_DATE, _PARTS))
+_OF_DATE: Final = rb"000-00-00(?!%b{0,2}+0)" % PARTS
+_RUN: Final = lazy_re(rb"0(?<![0%b]0)(?:(?<=[+A-Zb]0)|(?!%b))(?:%b{0,2}+0){7,}+" % (IN_WORD, _OF_DATE, PARTS))
 """Digits, with what may part them: where telephone numbers, cards and most other numbers stand. None begins right after
 a letter, and a date alone (2026-11-24, with no plus before it) has too few digits for any."""
 _DATE: Final = lazy_re(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
@@ -156,32 +166,7 @@ _IP4: Final = lazy_re(rf"{_B}(?:\d{{1,3}}\.){{3}}\d{{1,3}}{_E}")
 _IP6: Final = lazy_re(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]{0,38}[0-9A-Fa-f]{3})[0-9A-Fa-f:]{5,39}(?![A-Za-z0-9_:])")
 _LEAST_COLONS: Final = 3
 
-# ---------------------------------------------------------------- what a text must hold
-
-_DIGITS, _LETTERED, _DOTTED, _COLONS = "many digits", "letters and digits", "three dots", "many colons"
-_OF_PERSONAL: Final = {
-    # Nine digits; of eight only a telephone number consists, which begins with a plus.
-    _DIGITS: rb"[^0-9%b][0-9](?:%b{0,2}[0-9]){8}|[+Bb][0-9](?:%b{0,2}[0-9]){7}" % (_IN_WORD, _PARTS, _PARTS),
-    _LETTERED: rb"[0-9]{6}(?:-?[A-Z]|[-+][0-9]{3})|[A-Z]{2}[0-9]{2}",
-}
-_OF_ADDRESSES: Final = {
-    _DOTTED: rb"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
-    _COLONS: rb"::[0-9A-Fa-f]{0,4}:|:[0-9A-Fa-f]{1,4}::|:(?:[0-9A-Fa-f]{1,4}:){4}",
-}
-"""By what a text is said to hold: what it holds then. One of these, or the sign of mails, is in every text in which
-something is found. They are looked for in two passes, which take half the time of one. Two ways in which six digits go
-on take less than two forms that begin with six."""
-
-
-def look_for(profile: str) -> None:
-    """Have texts searched for what must be there for anything of a profile to be found.
-
-    Args:
-        profile: its name; "" of none.
-    """
-    ANCHORS.use("personal", {Place.AS_WRITTEN: frozenset(_AT)} if profile else {}, _OF_PERSONAL if profile else {})
-    ANCHORS.use("addresses", {}, _OF_ADDRESSES if profile == "strict" else {})
-
+# ---------------------------------------------------------------- what is found
 
 _DIGITS_BEGUN: Final = lazy_re(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
 _LONGEST_DIGITS: Final = 64
@@ -195,23 +180,22 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
         held: the words of `ANCHORS` that it holds.
     """
     found: list[Span] = []
-    if not held.isdisjoint(_AT):
+    if not held.isdisjoint(AT):
         found += _mails(text)
-    if _DIGITS in held:
-        found += _numbers(text)
-    if _LETTERED in held:
-        found += _with_letters(text)
-    if _DOTTED in held:
-        found += _machines(text, _IP4)
-    if _COLONS in held:
-        found += _machines(text, _IP6)
+    has_addresses = MACHINES in held
+    if has_addresses or NUMBERS in held:
+        parts = parts_of(text, has_addresses=has_addresses)
+        found += _numbers(text, parts[DIGITS])
+        found += _with_letters(text, parts[LETTERED])
+        found += _machines(text, _IP4, parts.get(DOTTED, ()))
+    if COLONS in held:
+        found += _machines(text, _IP6, [(0, len(text))])
     return found
 
 
-def _numbers(text: str) -> Iterator[Span]:
+def _numbers(text: str, parts: Parts) -> Iterator[Span]:
     is_named: bool | None = None
-    for match in _RUN.finditer(as_searched(text).translate(_AS_ZEROS)):
-        start, end = match.start() - 1, match.end() - 1
+    for start, end, count in _runs(text, parts):
         run = text[start:end]
         is_alone = run.isdigit()
         if _is_in_word(text, start) if is_alone else run[4] == "-" and _is_date(text, start, end):
@@ -219,14 +203,23 @@ def _numbers(text: str) -> Iterator[Span]:
         is_short = is_alone and len(run) < _SHORTEST_UNNAMED
         if is_short and is_named is None:
             is_named = _OF_DIGITS.may_be_named_in(text)
-        yield from _in_digits(text, start, end, match[0].count(b"0"), may_be_id=bool(is_named) or not is_short)
+        yield from _in_digits(text, start, end, count, may_be_id=bool(is_named) or not is_short)
 
 
-def _with_letters(text: str) -> Iterator[Span]:
-    for capitals in _CAPITALS.finditer(text):
-        if not capitals[0].isdigit():
-            yield from _WITH_LETTERS.within(text, *capitals.span())
-            yield from _ibans(text, *capitals.span())
+def _runs(text: str, parts: Parts) -> Iterator[tuple[int, int, int]]:
+    """Yield where digits begin and end that may be a number, and how many they are."""
+    for first, last in parts:
+        before = max(0, first - 1)  # what stands before digits tells whether a number begins with them
+        for match in _RUN.finditer(as_searched(text[before:last]).translate(_AS_ZEROS)):
+            yield before + match.start() - 1, before + match.end() - 1, match[0].count(b"0")
+
+
+def _with_letters(text: str, parts: Parts) -> Iterator[Span]:
+    for start, end in parts:
+        for capitals in _CAPITALS.finditer(text, start, end):
+            if not capitals[0].isdigit():
+                yield from _WITH_LETTERS.within(text, *capitals.span())
+                yield from _ibans(text, *capitals.span())
 
 
 def open_from(text: str) -> int:
@@ -268,7 +261,7 @@ def _is_card(digits: str) -> bool:
 
 
 def _mails(text: str) -> Iterator[Span]:
-    for sign in _AT:
+    for sign in AT:
         at = text.find(sign)
         while at >= 0:
             domain = _DOMAIN.match(text, at + len(sign))
@@ -371,10 +364,11 @@ def _is_american(text: str) -> bool:
     return phones.is_valid(f"1{_digits_of(text)[-_DIGITS_OF_AMERICA:]}")
 
 
-def _machines(text: str, form: re.Pattern[str]) -> Iterator[Span]:
-    for match in form.finditer(text):
-        if _is_machine(match[0]):
-            yield Span(*match.span(), kind="ip")
+def _machines(text: str, form: re.Pattern[str], parts: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    for start, end in parts:
+        for match in form.finditer(text, start, end + 2):  # what stands behind it tells whether it ends there
+            if _is_machine(match[0]):
+                yield Span(*match.span(), kind="ip")
 
 
 def _is_machine(text: str) -> bool:

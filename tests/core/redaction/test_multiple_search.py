@@ -12,14 +12,16 @@ from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from agent_tt.redaction import anchors, multiple_search, personal, shapes
-from agent_tt.redaction.multiple_search import patterns_in, signs_in
+from agent_tt.redaction import anchors, multiple_search, number_places, shapes
+from agent_tt.redaction.multiple_search import patterns_in, places_in, signs_in
 
 pytestmark = pytest.mark.skipif(find_spec("hyperscan") is None, reason="Hyperscan is not installed here")
 
 PATTERNS = (
-    *personal._OF_PERSONAL.values(),
-    *personal._OF_ADDRESSES.values(),
+    *number_places._OF_PERSONAL.values(),
+    *number_places._OF_STRICT.values(),
+    *number_places._OF_ADDRESSES.values(),
+    *number_places._OF_KIND.values(),
     shapes._FORM_OF_PARTS,
 )
 PIECES = (
@@ -48,6 +50,20 @@ def test_signs_are_found_wherever_they_stand(text: bytes):
 def test_patterns_are_found_that_re_finds(text: bytes):
     found = {index for index, _ in finder(patterns_in, PATTERNS)(text)}
     assert found == {index for index, pattern in enumerate(PATTERNS) if re.search(pattern, text, re.DOTALL)}
+
+
+@settings(max_examples=300, deadline=None)
+@for_all(texts, st.integers(0, 20))
+def test_every_place_is_told_or_that_there_are_too_many(text: bytes, most: int):
+    patterns = (*number_places._OF_KIND.values(),)
+    found = finder(places_in, patterns)(text, most)
+    ends = {
+        (index, end)
+        for index, pattern in enumerate(patterns)
+        for end in range(len(text) + 1)
+        if re.search(b"(?:%b)\\Z" % pattern, text[:end], re.DOTALL)
+    }
+    assert found is None if len(ends) > most else set(found or ()) == ends
 
 
 @settings(max_examples=200, deadline=None)
@@ -85,6 +101,7 @@ def test_a_machine_that_the_library_was_not_made_for_is_searched_one_by_one(monk
     try:
         assert signs_in([b"pin"])(b"a pin, a pin") == [(0, 5), (0, 12)]
         assert patterns_in([b"p[aeiou]n"])(b"a pin") == [(0, 5)]
+        assert places_in([b"p[aeiou]n"])(b"a pin", 64) is None
     finally:
         multiple_search.is_at_once.cache_clear()
         anchors._searches_for.cache_clear()

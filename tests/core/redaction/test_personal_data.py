@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +26,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.config import load
 from agent_tt.errors import UsageError
 from agent_tt.history.changes.change_detector import Shadow
-from agent_tt.redaction import named
+from agent_tt.redaction import named, number_places
 from agent_tt.redaction import personal as personal_rules
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.given import GIVEN
@@ -148,6 +149,12 @@ def test_personal_data_in_pieces_is_found_however_they_are_cut(parts: list[str],
     assert _covered(found, text) == _covered(secrets_in(text), text)
 
 
+def _everywhere(text: str, *, has_addresses: bool) -> dict[str, list[tuple[int, int]]]:
+    """All of a text, in place of the parts in which numbers could stand."""
+    kinds = (number_places.DIGITS, number_places.LETTERED, number_places.DOTTED)
+    return {kind: [(0, len(text))] for kind in kinds[: 3 if has_addresses else 2]}
+
+
 PARTS = [
     *PERSONAL.values(), *HARMLESS, "8.8.4.4", "2001:db8::7334", "fe80::1", "10.0.0.7:80", "1.2.3", "::", ":", ".", "/",
     "T", "%2B491701234567", "2026-11-24T08:21", "ord_", "\\n", "\\t", "_", "0", "00", "+", "-", " ", "x", "é", '"', "n",
@@ -178,6 +185,7 @@ def test_what_a_text_must_hold_is_held_by_every_text_in_which_something_is_found
     found = secrets_in(text)
     with pytest.MonkeyPatch.context() as always:
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
+        always.setattr(personal_rules, "parts_of", _everywhere)
         for name in ("_is_within_word", "_goes_on"):
             always.setattr(named, name, lambda _text, _start, _end: False)
         always.setattr(named, "_places_of", lambda hint, _is_name: re.compile(hint))
@@ -204,8 +212,67 @@ def test_numbers_are_found_as_by_a_search_from_every_digit(text: str):
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
         always.setattr(personal_rules, "_DATE", re.compile(r"(?!)"))
         always.setattr(personal_rules._OF_DIGITS, "may_be_named_in", lambda _text: True)
+        always.setattr(personal_rules, "parts_of", _everywhere)
         in_full = apart(personal_rules.personal_in(text, ANCHORS.words))
     assert found == in_full
+
+
+def _written(pattern: re.Pattern[str] | str) -> st.SearchStrategy[str]:
+    """Texts that a pattern fits, of whatever checksum, and nothing beside them."""
+    form = pattern if isinstance(pattern, str) else pattern.pattern
+    return st.from_regex(re.compile(form.removeprefix(personal_rules._B).removesuffix(personal_rules._E), re.A))
+
+
+NOTATIONS = st.one_of(
+    _written(personal_rules._OF_DIGITS._any),
+    _written(personal_rules._WITH_LETTERS._any),
+    _written(personal_rules._IBAN),
+    _written(personal_rules._CARD),
+    _written(personal_rules._AMERICA),
+    _written(personal_rules._WORLD),
+    _written(personal_rules._IP4),
+    _written(personal_rules._IP6),
+    st.sampled_from([*PERSONAL.values(), "8.8.4.4", "2001:db8::7334", "::ffff:8.8.4.4"]),
+)
+"""Personal data in all notations that the rules know, most of it with checksums that fit nothing."""
+AROUND = st.one_of(
+    st.sampled_from(
+        ["", "", " ", "\n", "\\n", "\\t", ", ", ".", "/", "-", "+", "(", ") ", '"', "x", "_", "A", "é", "1", "%2B", ":"]
+    ),
+    st.text(max_size=3),
+)
+
+
+@pytest.mark.parametrize("profile", PROFILES[1:])
+@settings(max_examples=1_000, deadline=None)
+@for_all(st.lists(st.tuples(AROUND, NOTATIONS), max_size=4), AROUND)
+def test_where_numbers_and_addresses_could_stand_is_wherever_they_stand(
+    profile: str, parts: list[tuple[str, str]], end: str
+):
+    """No check of a number counts here, only its form: each is a telephone number, a card, valid in its state."""
+    text = "".join(before + number for before, number in parts) + end
+    OWN.use(Rules(profile=profile))
+    with pytest.MonkeyPatch.context() as unchecked:
+        unchecked.setattr(personal_rules, "_module", lambda _name: SimpleNamespace(is_valid=lambda *_, **__: True))
+        unchecked.setattr(personal_rules, "_is_card", lambda _digits: True)
+        unchecked.setattr(personal_rules.phones, "is_valid", lambda _digits: True)
+        found = apart(personal_rules.personal_in(text, ANCHORS.held_in(text)))
+        unchecked.setattr(personal_rules, "parts_of", _everywhere)
+        assert found == apart(personal_rules.personal_in(text, ANCHORS.words))
+
+
+@pytest.mark.parametrize("profile", PROFILES[1:])
+def test_numbers_are_found_in_texts_of_nothing_else(profile: str):
+    """There the search for places ends early, and all of the text is gone through."""
+    OWN.use(Rules(profile=profile))
+    text = " 17 ".join(VALUES.values()) * 9
+    with pytest.MonkeyPatch.context() as always:
+        always.setattr(personal_rules, "parts_of", _everywhere)
+        in_full = secrets_in(text)
+    for places in (0, 64, 10**6):
+        with pytest.MonkeyPatch.context() as few:
+            few.setattr(number_places, "_FEW", places or 1)
+            assert secrets_in(text) == in_full
 
 
 @settings(max_examples=500, deadline=None)
@@ -213,7 +280,8 @@ def test_numbers_are_found_as_by_a_search_from_every_digit(text: str):
     st.from_regex(re.compile(personal_rules._WITH_LETTERS._any.pattern + "|" + personal_rules._IBAN.pattern, re.A))
 )
 def test_every_number_with_letters_holds_what_it_is_searched_by(text: str):
-    assert personal_rules._LETTERED in ANCHORS.held_in(text)
+    assert number_places.NUMBERS in ANCHORS.held_in(text)
+    assert number_places.parts_of(text, has_addresses=False)[number_places.LETTERED]
 
 
 @settings(max_examples=500, deadline=None)
@@ -221,10 +289,11 @@ def test_every_number_with_letters_holds_what_it_is_searched_by(text: str):
 def test_every_address_of_a_machine_holds_what_it_is_searched_by(text: str):
     OWN.use(Rules(profile="strict"))
     held = ANCHORS.held_in(text)
-    if any(personal_rules._machines(text, personal_rules._IP4)):
-        assert personal_rules._DOTTED in held
-    if any(personal_rules._machines(text, personal_rules._IP6)):
-        assert personal_rules._COLONS in held
+    if any(personal_rules._machines(text, personal_rules._IP4, [(0, len(text))])):
+        assert number_places.MACHINES in held
+        assert number_places.parts_of(text, has_addresses=True)[number_places.DOTTED]
+    if any(personal_rules._machines(text, personal_rules._IP6, [(0, len(text))])):
+        assert number_places.COLONS in held
 
 
 @settings(max_examples=300, deadline=None)
