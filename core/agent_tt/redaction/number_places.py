@@ -58,8 +58,10 @@ _BEFORE_LETTER: Final = b"[0-9]{6,8}(?:-?[A-Z]|[-+][0-9]{3})"
 _LETTERS_FIRST: Final = b"[A-Z]{2}[0-9]{2}"
 _DOTS: Final = rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]"
 
+_TO_THEIR_END: Final = b"%b[0-9](?:%b{0,2}[0-9]){8,}[^0-9]|[+Bb][0-9](?:%b{0,2}[0-9]){7,}[^0-9]"
+"""As `_NINE` and `_EIGHT`, so that not each further digit is a place of its own."""
 _OF_KIND: Final = {
-    DIGITS: b"%b%b|%b" % (_BEFORE, _NINE, _EIGHT),
+    DIGITS: _TO_THEIR_END % (_BEFORE, PARTS, PARTS),
     LETTERED: b"%b%b|%b" % (_BEFORE, _BEFORE_LETTER, _LETTERS_FIRST),
     DOTTED: b"%b%b" % (_BEFORE, _DOTS),
 }
@@ -84,6 +86,9 @@ _STRETCHES: Final[dict[str, re.Pattern[str]]] = {
     LETTERED: lazy_re(r"[A-Z0-9 +\-]*"),
     DOTTED: lazy_re(r"[0-9.]*"),
 }
+_AFTER: Final = (2, 1, 1)
+"""How far behind the last sign of each kind its place is: what is searched begins with a space, and what ends digits is
+a part of what is found."""
 _FEW: Final = 64
 """A text with fewer places is never gone through as a whole, and a long one not where each has as many characters."""
 
@@ -100,7 +105,7 @@ def look_for(profile: str) -> None:
 
 
 def parts_of(text: str, *, has_addresses: bool) -> dict[str, Parts]:
-    """Find the parts of a text in which numbers of each kind could stand, in order and apart from each other.
+    """Find the parts of a text in which numbers could stand, by their kinds, in order and apart from each other.
 
     Args:
         text: any text.
@@ -110,10 +115,10 @@ def parts_of(text: str, *, has_addresses: bool) -> dict[str, Parts]:
     places = _finds(kinds)(as_searched(text), _FEW + len(text) // _FEW)
     if places is None:
         return {kind: [(0, len(text))] for kind in kinds}
-    return {
-        kind: [*_stretches(text, kind, sorted(end - 1 for found, end in places if found == index))]
-        for index, kind in enumerate(kinds)
-    }
+    ends: dict[str, list[int]] = {}
+    for index, end in places:
+        ends.setdefault(kinds[index], []).append(end - _AFTER[index])
+    return {kind: [*_stretches(text, kind, sorted(of_kind))] for kind, of_kind in ends.items()}
 
 
 @cache

@@ -20,7 +20,7 @@ import ipaddress
 import re
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt._pattern import lazy_re
 from agent_tt.redaction import phones
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from agent_tt.redaction.number_places import Parts
+    Parts: TypeAlias = Iterable[tuple[int, int]]
 
 __all__ = ["LEAST_NUMBER", "is_personal_number", "open_from", "personal_in"]
 
@@ -180,13 +180,14 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
         held: the words of `ANCHORS` that it holds.
     """
     found: list[Span] = []
-    if not held.isdisjoint(AT):
-        found += _mails(text)
+    for sign in AT:
+        if sign in held:
+            found += _mails(text, sign)
     has_addresses = MACHINES in held
     if has_addresses or NUMBERS in held:
         parts = parts_of(text, has_addresses=has_addresses)
-        found += _numbers(text, parts[DIGITS])
-        found += _with_letters(text, parts[LETTERED])
+        found += _numbers(text, parts.get(DIGITS, ()))
+        found += _with_letters(text, parts.get(LETTERED, ()))
         found += _machines(text, _IP4, parts.get(DOTTED, ()))
     if COLONS in held:
         found += _machines(text, _IP6, [(0, len(text))])
@@ -260,16 +261,15 @@ def _is_card(digits: str) -> bool:
     return fits and bool(_module("luhn").is_valid(digits))
 
 
-def _mails(text: str) -> Iterator[Span]:
-    for sign in AT:
-        at = text.find(sign)
-        while at >= 0:
-            domain = _DOMAIN.match(text, at + len(sign))
-            if domain is not None:
-                start = _start_of_mail(text, at)
-                if start < at and _NO_MAIL.match(text, start) is None:
-                    yield Span(start, domain.end(), kind="mail")
-            at = text.find(sign, at + 1)
+def _mails(text: str, sign: str) -> Iterator[Span]:
+    at = text.find(sign)
+    while at >= 0:
+        domain = _DOMAIN.match(text, at + len(sign))
+        if domain is not None:
+            start = _start_of_mail(text, at)
+            if start < at and _NO_MAIL.match(text, start) is None:
+                yield Span(start, domain.end(), kind="mail")
+        at = text.find(sign, at + 1)
 
 
 def _start_of_mail(text: str, end: int) -> int:
@@ -285,11 +285,6 @@ def _start_of_mail(text: str, end: int) -> int:
 def _in_digits(text: str, start: int, end: int, count: int, *, may_be_id: bool = True) -> Iterator[Span]:
     """Yield the numbers in a part of a text that is `count` digits, and what parts them."""
     run = text[start:end]
-    if count >= _SHORTEST_CARD:
-        for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
-            yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
-    if count >= _SHORTEST_NUMBER and may_be_id:
-        yield from _OF_DIGITS.within(text, start, end)
     if "+" in run or "00" in run or text[start - 1 : start] in ("+", "B", "b"):
         at = max(0, start - _BEFORE_DIGITS)
         while (world := _WORLD.search(text, at, end)) is not None:
@@ -297,6 +292,13 @@ def _in_digits(text: str, start: int, end: int, count: int, *, may_be_id: bool =
             at = world.start() + (last or 1)  # another number may follow at once
             if last:
                 yield Span(world.start(), at, kind="phone")
+            if last and world.start() < start and at == end:  # whatever else it is, nothing is left of it
+                return
+    if count >= _SHORTEST_CARD:
+        for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
+            yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
+    if count >= _SHORTEST_NUMBER and may_be_id:
+        yield from _OF_DIGITS.within(text, start, end)
     if count >= _DIGITS_OF_AMERICA and not run.isdigit():
         for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_american(match[0])):
             yield Span(*america.span(), kind="phone")
@@ -364,7 +366,7 @@ def _is_american(text: str) -> bool:
     return phones.is_valid(f"1{_digits_of(text)[-_DIGITS_OF_AMERICA:]}")
 
 
-def _machines(text: str, form: re.Pattern[str], parts: Iterable[tuple[int, int]]) -> Iterator[Span]:
+def _machines(text: str, form: re.Pattern[str], parts: Parts) -> Iterator[Span]:
     for start, end in parts:
         for match in form.finditer(text, start, end + 2):  # what stands behind it tells whether it ends there
             if _is_machine(match[0]):

@@ -220,7 +220,7 @@ def _may_hold_link(text: str) -> bool:
     at = text.find(letter)
     while at >= 0:
         before = text[max(0, at - _LONGEST_LOGIN) : at]
-        if start in before and start in before.split()[-1]:
+        if start in before and start in before.rsplit(None, 1)[-1]:
             return True
         at = text.find(letter, at + 1)
     return False
