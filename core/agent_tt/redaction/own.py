@@ -98,7 +98,7 @@ class _Own:
 
     def open_from(self, text: str) -> int:
         """Find where a match could begin that the text's next piece would complete; its length where none could."""
-        at = min((own.begin(text) for own in self._patterns), default=len(text))
+        at = min(own.begin(text) for own in self._patterns) if self._patterns else len(text)
         return min(at, personal.open_from(text)) if self.has_profile else at
 
 

@@ -79,6 +79,9 @@ _DATE: Final = lazy_re(r"(?:19|20)\d\d-\d\d-\d\d(?: \d\d)?")
 _WORD_SIGNS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
 _LINE_ENDS: Final = ("\\n", "\\r", "\\t")
 _BEFORE_DIGITS: Final = 3
+_BESIDE_DIGITS: Final = "- ./()"
+_BEFORE_PHONE: Final = ("+", "B", "b")
+"""What a telephone number begins with, or the escape of that ends with."""
 _CARD: Final = lazy_re(rf"{_B}(?:\d{{4}}([ -]?)\d{{4}}\1\d{{4}}\1\d{{1,7}}|\d{{4}}([ -]?)\d{{6}}\2\d{{4,5}}){_E}")
 _CARDS: Final = (
     ((14,), r"3(?:0[0-5]|[689])"),
@@ -146,6 +149,8 @@ _OF_DIGITS: Final = _Numbers(  # no two of them fit the same digits
     (r"\d{10}", "gb.nhs se.personnummer dk.cpr", r"nhs|person|pnr|cpr"),
     (r"\d{3} \d{3} \d{4}", "gb.nhs", r"nhs"),
 )
+_SIZES_ALONE: Final = frozenset({9, 10, 11, 13, 15})
+"""How many digits these have where nothing parts them."""
 _WITH_LETTERS: Final = _Numbers(
     (r"\d{8}-?[A-Z]", "es.dni", ""),
     (r"[XYZ]-?\d{7}-?[A-Z]", "es.nie", ""),
@@ -169,6 +174,8 @@ _LEAST_COLONS: Final = 3
 # ---------------------------------------------------------------- what is found
 
 _DIGITS_BEGUN: Final = lazy_re(r"(?:[+%(\d]|[A-Z])[\dA-Z ().\-/+%]*\Z")
+_OF_DIGITS_BEGUN: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ ().-/+%"
+_NEVER_FIRST: Final = " ).-/"
 _LONGEST_DIGITS: Final = 64
 
 
@@ -186,9 +193,12 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
     has_addresses = MACHINES in held
     if has_addresses or NUMBERS in held:
         parts = parts_of(text, has_addresses=has_addresses)
-        found += _numbers(text, parts.get(DIGITS, ()))
-        found += _with_letters(text, parts.get(LETTERED, ()))
-        found += _machines(text, _IP4, parts.get(DOTTED, ()))
+        if DIGITS in parts:
+            found += _numbers(text, parts[DIGITS])
+        if LETTERED in parts:
+            found += _with_letters(text, parts[LETTERED])
+        if DOTTED in parts:
+            found += _machines(text, _IP4, parts[DOTTED])
     if COLONS in held:
         found += _machines(text, _IP6, [(0, len(text))])
     return found
@@ -196,23 +206,33 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
 
 def _numbers(text: str, parts: Parts) -> Iterator[Span]:
     is_named: bool | None = None
-    for start, end, count in _runs(text, parts):
-        run = text[start:end]
-        is_alone = run.isdigit()
-        if _is_in_word(text, start) if is_alone else run[4] == "-" and _is_date(text, start, end):
-            continue
-        is_short = is_alone and len(run) < _SHORTEST_UNNAMED
-        if is_short and is_named is None:
-            is_named = _OF_DIGITS.may_be_named_in(text)
-        yield from _in_digits(text, start, end, count, may_be_id=bool(is_named) or not is_short)
-
-
-def _runs(text: str, parts: Parts) -> Iterator[tuple[int, int, int]]:
-    """Yield where digits begin and end that may be a number, and how many they are."""
     for first, last in parts:
-        before = max(0, first - 1)  # what stands before digits tells whether a number begins with them
-        for match in _RUN.finditer(as_searched(text[before:last]).translate(_AS_ZEROS)):
-            yield before + match.start() - 1, before + match.end() - 1, match[0].count(b"0")
+        alone = text[first:last].strip(_BESIDE_DIGITS)
+        if _is_short(alone) and text[first - 1 : first] not in _BEFORE_PHONE:  # mostly a time or an id
+            is_named = _OF_DIGITS.may_be_named_in(text) if is_named is None else is_named
+            if not is_named:
+                continue
+        for start, end, count in _runs(text, first, last):
+            run = text[start:end]
+            is_alone = run.isdigit()
+            if _is_in_word(text, start) if is_alone else run[4] == "-" and _is_date(text, start, end):
+                continue
+            may_be_id = not (is_alone and len(run) < _SHORTEST_UNNAMED)
+            if not may_be_id:
+                is_named = _OF_DIGITS.may_be_named_in(text) if is_named is None else is_named
+            yield from _in_digits(text, start, end, count, may_be_id=may_be_id or bool(is_named))
+
+
+def _is_short(run: str) -> bool:
+    """Whether digits follow on each other that are a number only where a word near them says so."""
+    return len(run) < _SHORTEST_UNNAMED and run.isdigit() and run[:2] != "00"
+
+
+def _runs(text: str, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+    """Yield where digits begin and end, in a part of a text, that may be a number, and how many they are."""
+    before = max(0, first - 1)  # what stands before digits tells whether a number begins with them
+    for match in _RUN.finditer(as_searched(text[before:last]).translate(_AS_ZEROS)):
+        yield before + match.start() - 1, before + match.end() - 1, match[0].count(b"0")
 
 
 def _with_letters(text: str, parts: Parts) -> Iterator[Span]:
@@ -231,8 +251,12 @@ def open_from(text: str) -> int:
     """
     tail = text[-_LONGEST_MAIL:]
     mail = len(text) - len(tail) + len(tail.rstrip(_OF_MAIL))
-    digits = _DIGITS_BEGUN.search(text, max(0, len(text) - _LONGEST_DIGITS))
-    return mail if digits is None else min(mail, digits.start())
+    tail = text[-_LONGEST_DIGITS:]
+    if not tail.isascii():
+        digits = _DIGITS_BEGUN.search(text, max(0, len(text) - _LONGEST_DIGITS))
+        return mail if digits is None else min(mail, digits.start())
+    begun = tail[len(tail.rstrip(_OF_DIGITS_BEGUN)) :].lstrip(_NEVER_FIRST)  # as the pattern, in a tenth of its time
+    return min(mail, len(text) - len(begun))
 
 
 @lru_cache(4096)
@@ -251,7 +275,7 @@ def _is_in_word(text: str, start: int) -> bool:
 
 def _is_date(text: str, start: int, end: int) -> bool:
     """Whether digits are a date, and no telephone number that a plus begins."""
-    return _DATE.fullmatch(text, start, end) is not None and text[start - 1 : start] not in ("+", "B", "b")
+    return _DATE.fullmatch(text, start, end) is not None and text[start - 1 : start] not in _BEFORE_PHONE
 
 
 def _is_card(digits: str) -> bool:
@@ -285,7 +309,9 @@ def _start_of_mail(text: str, end: int) -> int:
 def _in_digits(text: str, start: int, end: int, count: int, *, may_be_id: bool = True) -> Iterator[Span]:
     """Yield the numbers in a part of a text that is `count` digits, and what parts them."""
     run = text[start:end]
-    if "+" in run or "00" in run or text[start - 1 : start] in ("+", "B", "b"):
+    is_alone = run.isdigit()
+    has_zeros = run[:2] == "00" if is_alone else "00" in run
+    if has_zeros or "+" in run or text[start - 1 : start] in _BEFORE_PHONE:
         at = max(0, start - _BEFORE_DIGITS)
         while (world := _WORLD.search(text, at, end)) is not None:
             last = _end_of_phone(world[0])
@@ -297,9 +323,9 @@ def _in_digits(text: str, start: int, end: int, count: int, *, may_be_id: bool =
     if count >= _SHORTEST_CARD:
         for card in _each(_CARD, text, start, end, lambda match: _is_card(re.sub(r"\D", "", match[0]))):
             yield Span(*card.span(), quote_of(text, *card.span()), kind="card")
-    if count >= _SHORTEST_NUMBER and may_be_id:
+    if count >= _SHORTEST_NUMBER and may_be_id and (not is_alone or count in _SIZES_ALONE):
         yield from _OF_DIGITS.within(text, start, end)
-    if count >= _DIGITS_OF_AMERICA and not run.isdigit():
+    if count >= _DIGITS_OF_AMERICA and not is_alone:
         for america in _each(_AMERICA, text, max(0, start - 1), end, lambda match: _is_american(match[0])):
             yield Span(*america.span(), kind="phone")
 

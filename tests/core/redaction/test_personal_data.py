@@ -212,6 +212,7 @@ def test_numbers_are_found_as_by_a_search_from_every_digit(text: str):
         always.setattr(personal_rules, "_is_in_word", lambda _text, _start: False)
         always.setattr(personal_rules, "_DATE", re.compile(r"(?!)"))
         always.setattr(personal_rules._OF_DIGITS, "may_be_named_in", lambda _text: True)
+        always.setattr(personal_rules, "_is_short", lambda _run: False)
         always.setattr(personal_rules, "parts_of", _everywhere)
         in_full = apart(personal_rules.personal_in(text, ANCHORS.words))
     assert found == in_full
@@ -259,6 +260,21 @@ def test_where_numbers_and_addresses_could_stand_is_wherever_they_stand(
         found = apart(personal_rules.personal_in(text, ANCHORS.held_in(text)))
         unchecked.setattr(personal_rules, "parts_of", _everywhere)
         assert found == apart(personal_rules.personal_in(text, ANCHORS.words))
+
+
+@settings(max_examples=500, deadline=None)
+@for_all(_written(personal_rules._OF_DIGITS._any))
+def test_digits_that_nothing_parts_have_as_many_as_some_number_of_a_state(text: str):
+    for match in personal_rules._OF_DIGITS._any.finditer(text):
+        assert not match[0].isdigit() or len(match[0]) in personal_rules._SIZES_ALONE
+
+
+@settings(max_examples=1_000, deadline=None)
+@for_all(st.one_of(st.text(max_size=70), st.text("0Z +%().-/x\n@é٣", max_size=70)))
+def test_digits_that_a_text_ends_with_begin_where_the_pattern_finds_them(text: str):
+    mail = len(text) - len(text[-330:]) + len(text[-330:].rstrip(personal_rules._OF_MAIL))
+    begun = personal_rules._DIGITS_BEGUN.search(text, max(0, len(text) - 64))
+    assert personal_rules.open_from(text) == min(mail, len(text) if begun is None else begun.start())
 
 
 @pytest.mark.parametrize("profile", PROFILES[1:])
