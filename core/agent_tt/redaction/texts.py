@@ -46,8 +46,8 @@ REMEMBERED_FROM: Final = 64
 MOST_REMEMBERED: Final = 50_000
 LONG_FROM: Final = 2_048
 """Characters of the shortest text that is remembered as it is."""
-_MOST_LONG: Final = 2_000_000
-"""Characters of all of these."""
+_MOST_LONG: Final = 8_000_000
+"""Characters of all of these: a few megabytes of documents, which a state that is made anew brings again."""
 _OF_END: Final = 32
 _NOTHING: Final = ("", "")
 _NO_WORDS: Final = frozenset[str]()

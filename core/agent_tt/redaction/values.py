@@ -158,13 +158,14 @@ class _Walk:
         seen = self._known.kept
         try:
             known = hash(tuple(fields.items()))
+            if OWN.least_number != inf:  # to a hash a float is the whole number that is as large, which may be a card
+                known = hash((known, *map(type, fields.values())))
         except TypeError:  # it holds others
             return self._dict(fields, name)
         if known in seen:
             return fields
         shown = self._dict(fields, name)
-        # To a hash a float is the whole number that is as large, which may be personal data.
-        if shown is fields and (OWN.least_number == inf or float not in map(type, fields.values())):
+        if shown is fields:
             seen.add(known)
             if len(seen) > MOST_REMEMBERED:
                 self._known.forget()

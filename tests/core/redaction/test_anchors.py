@@ -14,6 +14,7 @@ from tests.core.redaction.personal_kinds import PERSONAL
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS, WORD
 
 from agent_tt.redaction import anchors, multiple_search, shapes, values
+from agent_tt.redaction import texts as searching
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import FIELDS, SECRET_HINTS, STRICT_FIELDS, _Fields
 from agent_tt.redaction.given import GIVEN
@@ -230,6 +231,24 @@ def test_a_number_is_no_fraction_of_the_same_size():
     card = 4111111111111111
     assert values.redact({"n": float(card)}) == {"n": float(card)}
     assert values.redact({"n": card}) != {"n": card}
+
+
+def test_records_with_fractions_are_not_gone_through_again_under_a_profile(monkeypatch: pytest.MonkeyPatch):
+    OWN.use(Rules(profile="personal"))
+    record: dict[str, Any] = {"id": 98765432101, "total": 12.5, "note": "the refund was approved"}
+    assert values.asked({**record}) == record
+    monkeypatch.setattr(values._Walk, "_dict", lambda *_: pytest.fail("it is known"))
+    assert values.asked({**record}) == record
+
+
+def test_megabytes_of_documents_that_are_made_anew_are_not_searched_again(monkeypatch: pytest.MonkeyPatch):
+    documents = [f"document {number} " + "of many words " * 1_000 for number in range(200)]
+    assert sum(map(len, documents)) > 2_500_000
+    for text in documents:
+        assert redact_text(text) is text
+    monkeypatch.setattr(searching, "_searched", lambda *_: pytest.fail("it is known"))
+    for text in documents:
+        assert redact_text(f"{text[:99]}{text[99:]}") == text
 
 
 @pytest.mark.parametrize("sign", [chr(code) for code in range(1, 128)] + ["é", ""])
