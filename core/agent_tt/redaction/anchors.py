@@ -82,6 +82,7 @@ class _Anchors:
     def __init__(self) -> None:
         self._words: dict[str, _Said] = {}
         self._forms: dict[str, _Forms] = {}
+        self._beside: dict[str, str] = {}
         self._searches: _Searches | None = None
 
     def use(
@@ -89,6 +90,8 @@ class _Anchors:
         whose: str,
         words: Mapping[Place, frozenset[str]],
         forms: Mapping[str, bytes] = MappingProxyType({}),
+        *,
+        beside: str = "",
     ) -> None:
         """Look for these from now on, in place of what the same one has said before.
 
@@ -97,9 +100,11 @@ class _Anchors:
             words: by where they have to stand; ASCII, none of them empty, all but those `AS_WRITTEN` in small letters.
             forms: what no word tells: patterns that are found in a text as it is searched, by what counts as the word
                 that it then holds; see `multiple_search`. Those that one says together are looked for in one pass.
+            beside: who else says forms that are looked for in the same pass; "" for nobody.
         """
         self._words[whose] = tuple((place, said) for place, said in words.items() if said)
         self._forms[whose] = tuple(forms.items())
+        self._beside[whose] = beside or whose
         self._searches = None
 
     @property
@@ -125,8 +130,12 @@ class _Anchors:
         return (self._searches or self._made()).words(text)
 
     def _made(self) -> _Searches:
-        words, forms = chain.from_iterable(self._words.values()), filter(None, self._forms.values())
-        self._searches = _searches_for(tuple(words), tuple(forms))
+        passes: dict[str, _Forms] = {}
+        for whose, forms in self._forms.items():
+            name = self._beside[whose]
+            passes[name] = passes.get(name, ()) + forms
+        words = chain.from_iterable(self._words.values())
+        self._searches = _searches_for(tuple(words), tuple(filter(None, passes.values())))
         return self._searches
 
 

@@ -100,7 +100,7 @@ def look_for(profile: str) -> None:
         profile: its name; "" of none.
     """
     forms = {} if not profile else _OF_STRICT if profile == "strict" else _OF_PERSONAL
-    ANCHORS.use("personal", {Place.AS_WRITTEN: frozenset(AT)} if profile else {}, forms)
+    ANCHORS.use("personal", {Place.AS_WRITTEN: frozenset(AT)} if profile else {}, forms, beside="shapes")
     ANCHORS.use("addresses", {}, _OF_ADDRESSES if profile == "strict" else {})
 
 
