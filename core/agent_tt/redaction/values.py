@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from math import inf
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
@@ -158,7 +157,7 @@ class _Walk:
         seen = self._known.kept
         try:
             known = hash(tuple(fields.items()))
-            if OWN.least_number != inf:  # to a hash a float is the whole number that is as large, which may be a card
+            if OWN.tells_kinds:  # to a hash a float is the whole number that is as large, and a yes is a one
                 known = hash((known, *map(type, fields.values())))
         except TypeError:  # it holds others
             return self._dict(fields, name)
@@ -232,7 +231,7 @@ class _Walk:
                 shown = self._object(item, "")  # type: ignore[arg-type]
             elif kind is list and item:
                 shown = self._list(item, "")  # type: ignore[arg-type]
-            elif kind is int and item >= least_number:  # type: ignore[operator]
+            elif kind is int and item >= least_number and OWN.takes_number(item):  # type: ignore[arg-type, operator]
                 shown = self._number(item, "", fields)  # type: ignore[arg-type]
             else:
                 continue
@@ -366,8 +365,8 @@ class _Left:
 
 _LEFT: Final = _Left()
 _ASKED: Final = _Walk(asked_text, clean=Clean())
-_KEPT: Final = _Walk(redact_text)
-_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide)
+_KEPT: Final = _Walk(redact_text, clean=Clean())
+_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean())
 """The ways of going through a value. Questions hold the same objects again and again, made anew each time."""
 _KEYS: Final = Clean()
 """Keys of objects in which nothing was found."""

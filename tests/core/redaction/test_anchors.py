@@ -236,9 +236,17 @@ def test_a_number_is_no_fraction_of_the_same_size():
 def test_records_with_fractions_are_not_gone_through_again_under_a_profile(monkeypatch: pytest.MonkeyPatch):
     OWN.use(Rules(profile="personal"))
     record: dict[str, Any] = {"id": 98765432101, "total": 12.5, "note": "the refund was approved"}
-    assert values.asked({**record}) == record
+    walks = (values.asked, values.redact, values.given)
+    assert [walk({**record}) for walk in walks] == [record] * 3
     monkeypatch.setattr(values._Walk, "_dict", lambda *_: pytest.fail("it is known"))
-    assert values.asked({**record}) == record
+    assert [walk({**record}) for walk in walks] == [record] * 3
+
+
+@pytest.mark.parametrize("walk", [values.asked, values.redact])
+def test_a_yes_in_a_field_is_no_number(walk: Any):
+    OWN.use(Rules(fields=("patient",)))
+    assert walk({"patient": True}) == {"patient": True}
+    assert walk({"patient": 1}) != {"patient": 1}
 
 
 def test_megabytes_of_documents_that_are_made_anew_are_not_searched_again(monkeypatch: pytest.MonkeyPatch):
