@@ -52,6 +52,8 @@ _AT_ONCE: Final = LONG_FROM // REMEMBERED_FROM
 """Short texts that are looked at together: so many are no long one."""
 _FEW: Final = 3
 """A list of so many items, or fewer, is searched one by one: mostly all of its texts are known."""
+_HIDING: Final = frozenset({float, bool})
+"""Kinds of values of which nothing is taken out where a number that is as large might be."""
 _OF_NUMBERS: Final = frozenset({"complex", "range", "timedelta"})
 """Typed values that consist of a few numbers each."""
 _LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
@@ -157,12 +159,15 @@ class _Walk:
         seen = self._known.kept
         try:
             known = hash(tuple(fields.items()))
-            if OWN.tells_kinds:  # to a hash a float is the whole number that is as large, and a yes is a one
-                known = hash((known, *map(type, fields.values())))
         except TypeError:  # it holds others
             return self._dict(fields, name)
         if known in seen:
             return fields
+        # To a hash a float is the whole number that is as large, which may be personal data; and a yes is a one.
+        if OWN.tells_kinds and not _HIDING.isdisjoint(map(type, fields.values())):
+            known = hash((known, *map(type, fields.values())))
+            if known in seen:
+                return fields
         shown = self._dict(fields, name)
         if shown is fields:
             seen.add(known)
