@@ -117,12 +117,21 @@ class _Walk:
         text: gives a text without secrets.
         hide: gives what stands for a secret whose name gave it away.
         clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
+        is_first: whether mostly it is the first to go through a value, so that its texts have no hash yet.
     """
 
-    def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: Clean | None = None) -> None:
+    def __init__(
+        self,
+        text: Callable[[str], str],
+        hide: Hide | None = None,
+        clean: Clean | None = None,
+        *,
+        is_first: bool = False,
+    ) -> None:
         self._clean = text
         self._hide = hide or marked
         self._known = clean
+        self._is_first = is_first
         self._searches = text is not str
 
     def value(self, value: Wire, name: str, beside: Mapping[str, Wire] | None = None) -> Wire:
@@ -156,6 +165,10 @@ class _Walk:
             return fields
         if self._known is None or name or VALUE in fields or "value" in fields:
             return self._dict(fields, name)  # its own name counts too
+        if self._is_first:  # a hash of a long text takes as much as to search it
+            for item in fields.values():
+                if type(item) is str and len(item) >= LONG_FROM:
+                    return self._dict(fields, name)
         seen = self._known.kept
         try:
             known = hash(tuple(fields.items()))
@@ -370,8 +383,8 @@ class _Left:
 
 _LEFT: Final = _Left()
 _ASKED: Final = _Walk(asked_text, clean=Clean())
-_KEPT: Final = _Walk(redact_text, clean=Clean())
-_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean())
+_KEPT: Final = _Walk(redact_text)
+_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean(), is_first=True)
 """The ways of going through a value. Questions hold the same objects again and again, made anew each time."""
 _KEYS: Final = Clean()
 """Keys of objects in which nothing was found."""
