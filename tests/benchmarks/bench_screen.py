@@ -72,7 +72,7 @@ class Terminal:
     def shows(self, step: int) -> bool:
         """Whether the scrubber's label names a step and the diff pane shows what it changed."""
         label = re.match(rf"\s*{step}/\d+\s", self.row_text(ROWS - 2))
-        title = rf"DIFF\s+(\d+ \S|nothing before) {step}\s"
+        title = rf"DIFF\s+(\d+ \S|after) {step}\s"
         return label is not None and any(re.search(title, self.row_text(row)) for row in self.rows)
 
     def wait_for(self, step: int) -> float:

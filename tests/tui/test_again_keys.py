@@ -98,7 +98,7 @@ async def test_all_is_said_before_and_only_the_key_sends(store, server):
         ):
             assert words in shown
         assert KEY not in shown
-        assert [line.split()[1] for line in shown.splitlines() if "│ times" in line] == ["times"]
+        assert [line.split()[1] for line in shown.splitlines() if "│  times" in line] == ["times"]
         assert app.screen.asked.times == 3
         await pilot.press("escape")
         assert len(server.asked) == 1

@@ -345,7 +345,7 @@ async def test_code_that_has_moved_is_named_and_kept_for_the_next_time(sender):
         assert "that is not FILE:NAME" in shown.text
         await pilot.press("ctrl+u", *"moved/letters.py:main", "enter")
         await pilot.pause()
-        assert "will run     moved/letters.py:main" in shown.text
+        assert "will run    moved/letters.py:main" in shown.text
         await pilot.press("F")
         await until(pilot, lambda: isinstance(shown.screen, ReplayedDialog))
         await until(pilot, lambda: "as recorded" in shown.text)
@@ -353,10 +353,10 @@ async def test_code_that_has_moved_is_named_and_kept_for_the_next_time(sender):
         await until(
             pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ActionRow).busy
         )
-        assert "will run     moved/letters.py:main" in shown.text
+        assert "will run    moved/letters.py:main" in shown.text
         await pilot.press("A", "ctrl+u", "enter")
         await pilot.pause()
-        assert "will run     sender.py:main" in shown.text
+        assert "will run    sender.py:main" in shown.text
 
 
 async def test_while_a_replay_runs_it_says_how_many_calls_are_answered(sender):

@@ -121,7 +121,7 @@ async def test_it_says_what_is_given_again_and_asks_what_happened_before_anythin
         assert "1 answer; none of these calls is made twice" in shop.text
         # Its row has no room for all that it was asked.
         assert 'charge(order="12-7", amount=20) writes' in shop.text
-        assert size[0] < 80 or "writes, and nobody knows whether it happened" in shop.text
+        assert size[0] < 80 or "writes; nobody knows whether it happened" in shop.text
         assert "F resume" in shop.text
         await pilot.press("F")
         assert "say first whether the call in flight happened" in shop.text
@@ -134,7 +134,7 @@ async def test_it_says_what_is_given_again_and_asks_what_happened_before_anythin
 async def test_what_is_said_of_a_step_that_did_not_end_is_read_to_its_end(shop):
     async with shop.show().run_test(size=(120, 40)) as pilot:
         await shop.asked(pilot)
-        assert "charge writes, and nobody knows whether it happened" in shop.text  # what it was asked is in its row
+        assert "charge writes; nobody knows whether it happened" in shop.text  # what it was asked is in its row
         await pilot.press("escape")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "this step did not end: the state is the one before it" in " ".join(_right(shop)))

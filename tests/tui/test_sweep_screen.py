@@ -351,9 +351,12 @@ def test_a_narrow_row_keeps_the_rate_to_the_last(by_hand, sweep):
     assert [bool(layout.interval) for layout in layouts] == [True, True, True, False]
     assert [bool(layout.bar) for layout in layouts] == [True, False, False, False]
     assert [layout.cell for layout in layouts] == [9, 9, 9, 9]
-    wide = SweepLayout.of(matrix, 198)
+    longest = max(answer for answer in range(1, 60) if SweepLayout.of(matrix, 198, answer).cell > 9)
+    wide = SweepLayout.of(matrix, 198, longest)
     used = wide.label + wide.shown * wide.cell + wide.bar + wide.interval + wide.steps + wide.tokens + wide.cost
     assert 198 - wide.shown - 6 <= used + 6 <= 198
+    assert wide.cell - 10 == longest, "what a sample says fits into it"
+    assert SweepLayout.of(matrix, 198, longest + 1).cell == 9
 
 
 def test_the_names_of_what_is_varied_give_way_before_a_sample_does(by_hand, sweep):

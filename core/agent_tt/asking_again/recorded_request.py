@@ -152,7 +152,8 @@ def recorded_request(call: Call) -> RecordedRequest:
         raise UsageError(f"{where} asks no model", hint="choose a call of a model")
     if not method or not url:
         raise UsageError(
-            f"{where} cannot be sent again: only a function's call was recorded, or what another program kept",
+            f"{where} cannot be sent again: no request was recorded,"
+            " only a function's call or what another program kept",
             hint="fork its step to ask once more; `agent-tt record -- python …` records requests",
         )
     asked = recorded_call(call.args)

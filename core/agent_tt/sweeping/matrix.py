@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.outcome import final_state, last_words
@@ -34,13 +34,19 @@ __all__ = [
     "Rate",
     "Sample",
     "SampleStatus",
+    "Standing",
+    "SweepStatus",
     "Tally",
     "ended",
     "place_of",
+    "standing_of",
 ]
 
 SampleStatus = Literal["waiting", "running", "succeeded", "failed", "stopped", "crashed", "broken"]
 """`stopped`: by a limit; `crashed`: several times by itself; `broken`: off with the sweep, and to be taken again."""
+
+SweepStatus = Literal["running", "complete", "interrupted"]
+"""Whether a process drives it, it is over, or it can be resumed."""
 
 DONE: Final[frozenset[SampleStatus]] = frozenset({"succeeded", "failed", "stopped", "crashed"})
 """Those that are not taken again."""
@@ -178,11 +184,9 @@ class Matrix:
     unpriced: int = 0
 
     @property
-    def status(self) -> Literal["running", "complete", "interrupted"]:
+    def status(self) -> SweepStatus:
         """Whether a process drives it, it is over, or it can be resumed."""
-        if self.sweep.driven:
-            return "running"
-        return "complete" if self.total.done == self.total.samples else "interrupted"
+        return _status(self.sweep, self.total.done, self.total.samples)
 
     @property
     def running(self) -> int:
@@ -197,6 +201,43 @@ class Matrix:
             return None
         jobs = max(1, min(self.definition.jobs, left))
         return round(self.total.duration_us * left / jobs)
+
+
+class Standing(NamedTuple):
+    """How far a sweep is, and how many of its runs succeeded."""
+
+    status: SweepStatus
+    done: int
+    samples: int
+    succeeded: int
+
+
+def standing_of(source: RunSource, sweep: Sweep) -> Standing:
+    """Tell how far a sweep is from its runs alone: no state and no step of them is read.
+
+    Raises:
+        Damaged: Its definition cannot be read.
+    """
+    samples = definition_of(sweep.definition).run_count
+    came_to = [ended(runs) for runs in _begun(source, sweep).values()]
+    done = sum(status in DONE for status in came_to)
+    return Standing(_status(sweep, done, samples), done, samples, came_to.count("succeeded"))
+
+
+def _status(sweep: Sweep, done: int, samples: int) -> SweepStatus:
+    if sweep.driven:
+        return "running"
+    return "complete" if done == samples else "interrupted"
+
+
+def _begun(source: RunSource, sweep: Sweep) -> dict[tuple[int, int], list[Run]]:
+    """The runs of a sweep, by cell and sample, oldest first."""
+    begun: defaultdict[tuple[int, int], list[Run]] = defaultdict(list)
+    for fork in source.forks(sweep.run):
+        place = place_of(fork, sweep.id)
+        if place is not None:
+            begun[place].append(fork)
+    return begun
 
 
 class MatrixReader:
@@ -223,11 +264,7 @@ class MatrixReader:
         sweep = self._source.sweep(self._id)
         definition = self._given or definition_of(sweep.definition)
         asked = definition.predicates
-        begun: defaultdict[tuple[int, int], list[Run]] = defaultdict(list)
-        for fork in self._source.forks(sweep.run):
-            place = place_of(fork, sweep.id)
-            if place is not None:
-                begun[place].append(fork)
+        begun = _begun(self._source, sweep)
         cells = tuple(self._cell(definition, cell, begun, asked) for cell in definition.cells())
         samples = [sample for cell in cells for sample in cell.samples]
         spent = [self._spent(fork) for forks in begun.values() for fork in forks]

@@ -232,10 +232,10 @@ def test_a_fork_shares_its_prefix_with_its_parent_and_its_edits_are_named() -> N
     assert found.shared == 1
     assert found.pairs[0] == (1, 1, True)
     assert found.diverged_at == 2
-    assert found.because.endswith("state edited at limit")
-    edited = found.reasons[-1]
+    assert found.because.startswith("state edited at limit; ")
+    edited = found.reasons[0]
     assert (edited.kind, edited.where, edited.old, edited.new) == ("edit", "limit", 20, 3)
-    turned = compare_runs(source, fork, source, parent).reasons[-1]
+    turned = compare_runs(source, fork, source, parent).reasons[0]
     assert (turned.kind, turned.old, turned.new) == ("edit", 3, 20)
     assert (found.outcome_a.status, found.outcome_b.status) == ("failed", "succeeded")
     assert [change.path for change in found.final_changes] == ["limit"]

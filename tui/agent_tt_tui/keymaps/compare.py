@@ -73,7 +73,7 @@ TABLE = Context(
         Group(
             EVERYWHERE.title,
             tuple(
-                replace(each, help="Stop reading, and go back", footer="back", rank=70) if each is ESCAPE else each
+                replace(each, help="Stop reading, and go back") if each is ESCAPE else each
                 for each in EVERYWHERE.commands
             ),
         ),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.runs.divergence_reason import (
     Deed,
     Reason,
+    ReasonKind,
     differences,
     explain,
     explain_code,
@@ -25,13 +26,18 @@ if TYPE_CHECKING:
     from agent_tt.comparing.runs.rows import Row
     from agent_tt.comparing.runs.run_view import RunView
 
-__all__ = ["reasons_to_part"]
+__all__ = ["by_certainty", "reasons_to_part"]
+
+_SURE: Final[tuple[ReasonKind, ...]] = ("edit", "code", "input", "question", "result")
+"""The causes that are certain, the most certain first."""
 
 
 def reasons_to_part(
     a: RunView, b: RunView, rows: Sequence[Row], parting: int | None, shared: int, moved: Sequence[tuple[int, int]]
 ) -> tuple[Reason, ...]:
     """List why two runs diverge: in their input, in what models were asked, at the step itself, or by a person's edit.
+
+    What is certain to be a cause stands before what a model or an agent did because of it.
 
     Args:
         a: the one run.
@@ -49,7 +55,12 @@ def reasons_to_part(
         row = rows[acted]
         found += [_ending(a, b, row) or _swap(a, b, rows, acted, moved) or _explain(a, b, row)]
         found += _made_by_people(a, b, shared)
-    return tuple(reason for reason in found if reason is not None)
+    return tuple(by_certainty([reason for reason in found if reason is not None]))
+
+
+def by_certainty(reasons: Sequence[Reason]) -> list[Reason]:
+    """Sort reasons: causes that are certain come first, then what a model or an agent did because of them."""
+    return sorted(reasons, key=lambda each: _SURE.index(each.kind) if each.kind in _SURE else len(_SURE))
 
 
 def _first_act(a: RunView, b: RunView, rows: Sequence[Row], parting: int) -> int:

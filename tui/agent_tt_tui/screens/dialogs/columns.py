@@ -131,8 +131,9 @@ class ColumnsDialog(Dialog[Columns]):
         row = self._list.current
         self.query_one(".columns-means", Static).update("" if row is None else COLUMNS[row.name].means)
         titles = ", ".join(COLUMNS[name].title for name in planned.left_out)
-        note = f"no room at this width: {titles}" if titles else f"names have {planned.width_of(NAME)} columns"
-        self.query_one(".dialog-note", Static).update(f"{note}; as suits the room" if self._chosen is None else note)
+        notes = ["as shipped: those for which there is room"] if self._chosen is None else []
+        notes += [f"no room at this width: {titles}"] if titles else []
+        self.query_one(".dialog-note", Static).update("; ".join(notes))
 
     def on_line_view_cursor_moved(self, _message: LineView.CursorMoved) -> None:
         """Say what another column means."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Edit
+    from agent_tt_tui.lines import LineView
     from agent_tt_tui.viewmodel.edits.in_row import RowField
     from agent_tt_tui.viewmodel.edits.subjects import Subject
 
@@ -32,9 +33,6 @@ _SHORT = 40
 
 _FIELD = 12
 """Columns of a field of a number, beside which there is room for what is said of it."""
-
-_ABOUT = 42
-"""Columns from which that stands beside the field; else it stands below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +55,17 @@ class RowEdit(Dialog[Kept]):
     AUTO_FOCUS = "RowArea"
     HELP = "A value that is edited in its row: enter keeps it, tab also goes to the next one, esc drops it."
 
-    def __init__(self, subject: Subject, field: RowField, where: Callable[[], Region | None]) -> None:
+    def __init__(self, subject: Subject, field: RowField, view: LineView, where: Callable[[], Region | None]) -> None:
         """Edit a value in its row.
 
         Args:
             subject: What is edited.
             field: The value as text.
+            view: What the value stands in: as that is laid out anew, the field goes with it.
             where: Where the value stands on the screen, its rows without the pane's edge; None while it is not there.
         """
         super().__init__()
-        self._subject, self._field, self._where = subject, field, where
+        self._subject, self._field, self._view, self._where = subject, field, view, where
         self._area = RowArea(field.text, steps=field.stepped(field.text, 1) is not None)
         self._about = RowAbout()
         self._box = Vertical(self._area, self._about, classes="in-row")
@@ -79,9 +78,10 @@ class RowEdit(Dialog[Kept]):
 
     def on_mount(self) -> None:
         """Show the value; a number is replaced by what is typed, a text is gone on with."""
-        self._place()
         # The screen below may be laid out anew after this one, as its panes share another size.
         self.app.screen_stack[-2].screen_layout_refresh_signal.subscribe(self, lambda _: self.call_later(self._place))
+        for attribute in ("cursor", "scroll_y"):
+            self.watch(self._view, attribute, lambda: self.call_later(self._place), init=False)
         if self._field.is_text:
             self._area.move_cursor(self._area.document.end)
         else:
@@ -101,11 +101,15 @@ class RowEdit(Dialog[Kept]):
             rows = min(MOST_ROWS, columns_of(self._area.text) // max(1, region.width - 1) + 1)
             wide = region.width
         else:
-            wide = min(region.width, max(_FIELD, columns_of(self._area.text) + 2))
-            beside = region.width - wide >= _ABOUT
+            free = min(_FIELD, region.width - self._about.needed)  # what is said of it comes before empty columns
+            wide = min(region.width, max(free, columns_of(self._area.text) + 2))
+            beside = region.width - wide >= self._about.needed
+        # Below it would stand over the next value: there only for what is wrong, which has to be read.
+        below = not beside and self._about.is_wrong
+        self._about.display = beside or below
         self._box.set_class(beside, "beside")
         self._area.styles.width, self._area.styles.height = wide, rows
-        tall = rows if beside else rows + 1
+        tall = rows + below
         lowest = self.size.height - 1 - tall  # the last row is the footer
         self._box.styles.offset = region.x, max(0, min(region.y, lowest))
         self._box.styles.width, self._box.styles.height = region.width, tall
@@ -113,7 +117,6 @@ class RowEdit(Dialog[Kept]):
     def on_text_area_changed(self) -> None:
         """Judge what was typed, and make room for it."""
         self._trouble = ""
-        self._place()
         self._judge()
 
     def on_row_area_stepped(self, message: RowArea.Stepped) -> None:
@@ -138,6 +141,7 @@ class RowEdit(Dialog[Kept]):
         self._about.verdict, self._about.other = verdict, self._field.other(self._area.text)
         self._about.recorded = "" if self._field.is_text else self._field.recorded_text
         self._about.refresh()
+        self._place()
         self.refresh_footer()
 
     def blocked(self, command_id: str) -> str | None:

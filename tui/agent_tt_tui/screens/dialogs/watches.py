@@ -81,10 +81,16 @@ class WatchesDialog(Dialog[int]):
         glyphs, row = look_of(self).glyphs, self._row
         trouble = self._trouble or ("" if row is None else row.why)
         said = f"{glyphs.failed} {show(trouble, _MOST_SAID, glyphs.cut)}" if trouble else ""
-        self.query_one(".watch-where", Static).update(
-            "" if row is None else show(row.watch.where, _MOST_SAID, glyphs.cut)
-        )
-        self.query_one(".dialog-note", Static).update(said)
+        where, note = self.query_one(".watch-where", Static), self.query_one(".dialog-note", Static)
+        where.update("" if row is None else show(row.watch.where, _MOST_SAID, glyphs.cut))
+        # As long as any row is cut, so that nothing moves while the cursor goes through them.
+        where.display = self.query_one(WatchList).cuts
+        note.update(said)
+        note.display = bool(said)
+
+    def on_resize(self) -> None:
+        """Say in full what has no room now."""
+        self.call_after_refresh(self._say_more)
 
     @property
     def _row(self) -> Watchpoint | None:

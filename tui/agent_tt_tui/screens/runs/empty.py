@@ -52,9 +52,12 @@ class Ways(RowWidget):
         )
 
         def way(command: str, name: str, what: str) -> Row:
-            row = self.new_row().add(look.key(EMPTY.command(command)), styles.key)
-            return row.add(f" {name}  ", styles.strong).add(what, styles.muted)
+            row = self.new_row().add(look.key(EMPTY.command(command)), styles.key).add(f" {name}", styles.strong)
+            return row.add(f"  {what}" if row.cells + 2 + len(what) <= columns else "", styles.muted)
 
+        sample = "a refund agent that searches 20 times and gives up"
+        if strip.cells > columns:
+            strip = self.new_row().pad_to(4).add(sample, styles.muted)  # in its place: the way has no room for it
         keys = (
             ("scrub", "time.previous", "time.next"),
             ("who wrote it", "time.write_previous", "time.write_next"),
@@ -64,13 +67,16 @@ class Ways(RowWidget):
         )
         then = self.new_row().add("then  ", styles.muted)
         for word, *commands in keys:
-            then.add(look.key(*map(DEBUGGER.command, commands)), styles.key).add(f" {word}   ", styles.muted)
+            each = self.new_row().add(look.key(*map(DEBUGGER.command, commands)), styles.key)
+            each.add(f" {word}", styles.muted)
+            if then.cells + each.cells <= columns:
+                then.join(each).add("   ")
         return [
             self.new_row().add("Nothing recorded here yet.", styles.strong),
             self.new_row().add("Three ways to get a first run:", styles.muted),
             self.new_row(),
-            way("empty.sample", "open a sample", "a refund agent that searches 20 times and gives up"),
-            strip if strip.cells <= columns else self.new_row(),
+            way("empty.sample", "open a sample", sample),
+            strip,
             self.new_row(),
             way("empty.record", "record your agent", "at most five new lines"),
             self.new_row()

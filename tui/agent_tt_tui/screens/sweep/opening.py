@@ -61,8 +61,9 @@ def open_sweeps(
     elif not sweeps:
         screen.say(f"this run has no sweep yet: {look_of(screen).key(SWEEP_OPEN)} in the debugger begins one")
     else:
-        words = {sweep.id: f"after step {sweep.step}{', running' if sweep.driven else ''}" for sweep in sweeps}
-        choices = [Choice(sweep.id, sweep.name, words[sweep.id]) for sweep in sweeps]
+        choices = [
+            Choice(sweep.id, sweep.name, f"after step {sweep.step}, {_standing(source, sweep)}") for sweep in sweeps
+        ]
         if draft is not None:
             choices.insert(0, Choice(_NEW, "new sweep", f"of {run.name} after step {draft.step}"))
 
@@ -73,6 +74,18 @@ def open_sweeps(
                 _open(screen, source, choice)
 
         screen.ask(PickDialog("Sweeps", choices), chosen)
+
+
+def _standing(source: RunSource, sweep: Sweep) -> str:
+    """`interrupted, 13 of 15, 10 succeeded`: how far a sweep is, and what came of it."""
+    from agent_tt.sweeping.matrix import standing_of
+
+    try:
+        found = standing_of(source, sweep)
+    except AgentTTError as error:
+        return f"how far it is cannot be read: {error.message}"
+    far = f"{found.done:,} runs" if found.status == "complete" else f"{found.done:,} of {found.samples:,} runs"
+    return f"{found.status}, {far}, {found.succeeded:,} succeeded"
 
 
 def _begin(screen: CommandScreen[None], source: RunSource, run: Run, draft: SweepDraft | None, suggestion: str) -> None:

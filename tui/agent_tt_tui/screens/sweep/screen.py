@@ -163,7 +163,7 @@ class SweepScreen(CommandScreen[None]):
         texts = {answer.letter: answer.text for answer in answers.groups if not answer.failed}
         self.query_one(SweepMatrix).show(matrix, answers.letters, rates, frozenset(self._marked), texts)
         titles = self.query_one(MatrixTitles)
-        titles.matrix = matrix
+        titles.matrix, titles.answer = matrix, self.query_one(SweepMatrix).longest
         titles.refresh()
         title = self.query_one("#sweep-answers", Pane).title_row
         asked = matrix.definition.outcomes

@@ -47,7 +47,7 @@ def row_pieces(row: ContextRow, context: CallContext, columns: int, glyphs: Glyp
     if row.is_rule:
         return _rule(context, columns, glyphs)
     words = _words(columns)
-    mark, role_name, text, came, tokens = _cells(row, glyphs, "only there" if context.is_chosen else "gone")
+    mark, role_name, text, came, tokens = _cells(row, words, glyphs, "only there" if context.is_chosen else "gone")
     told: PieceRole = "removed" if row.is_cut else "strong" if row.item is not None and _is_new(row.item) else "text"
     said = show(text, words, glyphs.cut)
     pieces: list[Piece] = [mark, (" ", "text"), (fit(role_name, _ROLE, glyphs.cut), "muted"), (said, told)]
@@ -55,16 +55,17 @@ def row_pieces(row: ContextRow, context: CallContext, columns: int, glyphs: Glyp
     if columns >= _WITH_FROM:
         pieces += [(fit(came, _FROM, glyphs.cut), "muted"), ("  ", "text")]
     pieces.append((f"{tokens:>{_TOKENS}}", "removed_mark" if row.is_cut else "text"))
-    if columns >= _WITH_SHARE and not row.is_cut and context.tokens:
+    # A bar is one item's beside the largest one's: several together have none.
+    if columns >= _WITH_SHARE and not row.is_cut and not row.folded and context.tokens:
         share = sum(item.tokens for item in row.items) / max(_largest(context), 1)
         pieces += [("  ", "text"), (glyphs.busy * max(1, round(min(share, 1) * (_SHARE - 2))), "model")]
     return tuple(pieces)
 
 
-def _cells(row: ContextRow, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str, str, str]:
+def _cells(row: ContextRow, columns: int, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str, str, str]:
     """Mark, role, words, where from, tokens."""
     if row.folded:
-        return _fold_cells(row, glyphs, gone)
+        return _fold_cells(row, columns, glyphs, gone)
     item = row.items[0]
     words = item_words(item)
     if item.part.kind == "call":
@@ -77,7 +78,7 @@ def _cells(row: ContextRow, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str,
     return _mark(item, glyphs), role_of(item), words, came, f"{item.tokens:,}"
 
 
-def _fold_cells(row: ContextRow, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str, str, str]:
+def _fold_cells(row: ContextRow, columns: int, glyphs: Glyphs, gone: str) -> tuple[Piece, str, str, str, str]:
     items = row.folded
     total = f"{sum(item.tokens for item in items):,}"
     if items[0].part.kind == "tools" and not row.is_cut:
@@ -91,7 +92,10 @@ def _fold_cells(row: ContextRow, glyphs: Glyphs, gone: str) -> tuple[Piece, str,
         words = f"{fmt.counted(len(items), 'item')} {gone}: {_kinds(items)}"
         return (glyphs.removed, "removed_mark"), "", words, came, f"{glyphs.removed}{total}"
     most = max(item.tokens for item in items)
-    return (" ", "text"), "", f"{glyphs.alike} {len(items)} more of at most {most:,} tokens each", came, total
+    count = f"{glyphs.alike} {len(items)} more"
+    said = (f"{count} of at most {most:,} tokens each", f"{count} of at most {most:,} each", count)
+    words = next((each for each in said if len(each) <= columns), count)  # the column beside it counts tokens
+    return (" ", "text"), "", words, came, total
 
 
 def _mark(item: Item, glyphs: Glyphs) -> Piece:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.paths import format_path, without_envelopes
@@ -10,9 +11,10 @@ from agent_tt.codec.text import summary
 from agent_tt.providers.chat import message_of
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut, fit, width
+from agent_tt_tui.viewmodel.values.pieces import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.querying.provenance.blaming import Blame
@@ -38,6 +40,12 @@ WORDS: Final[dict[LinkKind, str]] = {
 }
 _LEAST_INDENT: Final = 5
 """Columns of a step's number and the blank after it."""
+
+_BELOW: Final = "  "
+"""Stands before reasons below what they are of, so that they are not taken for its value."""
+
+_MOST_TOLD: Final = 3
+"""Rows of reasons."""
 
 _OUTCOMES: Final[frozenset[LinkKind]] = frozenset({"result", "error", "answer"})
 _WHAT: Final = 13
@@ -101,7 +109,9 @@ def places(blame: Blame) -> list[Place]:
     return trail + [Place(write.step, None, write.path) for write in blame.writes]
 
 
-def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> list[BlameRow]:
+def blame_rows(
+    blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[int], str | None], *, told: int | None = None
+) -> list[BlameRow]:
     """Lay out who wrote a value; one that stands right above is not shown again.
 
     Args:
@@ -109,16 +119,22 @@ def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[in
         columns: The columns there are.
         glyphs: The glyphs to draw with.
         kind_of: Tells the kind of a step.
+        told: The place whose reasons are told to their end; of the others as much as one row has room for. None for
+            those of all.
     """
     rows: list[BlameRow] = []
     links = blame.trail.links
     indent = max(_LEAST_INDENT, len(str(max((blame.step, *(place.step for place in places(blame)))))) + 1)
     for number, link in enumerate(links):
-        rows.append(BlameRow(_head(link, indent, glyphs, kind_of), number))
-        if repeats(links, number):
-            continue
         rail = glyphs.rail if number + 1 < len(links) or blame.trail.ends else " "
         lead: Piece = (f"{' ' * indent}{rail} ", "faint")
+        head, reasons = _head(link, indent, glyphs, kind_of)
+        all_told = list(_told(head, reasons, lead, columns, glyphs.cut))
+        if told not in (None, number) and len(all_told) > 1:
+            all_told = [(*all_told[0], (f" {glyphs.cut}", "faint"))]
+        rows += [BlameRow(row, number) for row in all_told]
+        if repeats(links, number):
+            continue
         rows.append(BlameRow((lead, *_value(link, columns - indent - 2, glyphs.cut)), number))
     if blame.trail.ends:
         corner = f"{' ' * indent}{glyphs.branch_last} "
@@ -129,6 +145,27 @@ def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[in
     last = len(links)
     rows += [BlameRow(_write(write, indent, blame, glyphs), last + number) for number, write in enumerate(blame.writes)]
     return rows
+
+
+def _told(
+    head: Sequence[Piece], reasons: Sequence[Piece], lead: Piece, columns: int, more: str
+) -> Iterator[tuple[Piece, ...]]:
+    """Lay out what a link is, with the reasons beside it as far as they fit, and the others below it."""
+    row, rest = list(head), list(reasons)
+    while rest and sum(width(text) for text, _ in [*row, rest[0]]) <= columns:
+        row.append(rest.pop(0))
+    yield tuple(row)
+    if not rest:
+        return
+    room = columns - width(lead[0]) - len(_BELOW)
+    rest[0] = (rest[0][0].lstrip(), rest[0][1])
+    below = list(islice(wrap(rest, room), _MOST_TOLD + 1))
+    if len(below) > _MOST_TOLD:
+        (text, role), *before = reversed(below[_MOST_TOLD - 1])
+        left = room - sum(width(words) for words, _ in before) - width(more)
+        below[_MOST_TOLD - 1] = (*reversed(before), (cut(text.rstrip(), left, "") + more, role))
+    for told in below[:_MOST_TOLD]:
+        yield (lead, (_BELOW, "text"), *told)
 
 
 def repeats(links: Sequence[Link], number: int) -> bool:
@@ -176,7 +213,10 @@ def _last_message(state: Wire) -> Path | None:
     return None
 
 
-def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> tuple[Piece, ...]:
+def _head(
+    link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str | None]
+) -> tuple[list[Piece], list[Piece]]:
+    """What a link is, and the reasons for it: where in it, what it may also have come from, why."""
     glyph, role = _glyph(link, glyphs, kind_of)
     # What a call's result is is said by its name; where in it comes second.
     where = link.name or link.path
@@ -187,21 +227,20 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
         (fit(WORDS[link.kind], _WHAT, glyphs.cut), "muted"),
         (clean(where), "strong"),
     ]
-    if inside:
-        pieces.append((f" {clean(inside)}", "text"))
+    reasons: list[Piece] = [(f" {clean(inside)}", "text")] if inside else []
     # The number of the step stands before the row.
     said = (
         f"in step {link.why.removeprefix(own)}" if link.why.startswith(own := _WRITTEN.format(link.step)) else link.why
     )
     why: Piece = (f"  {clean(said)}", "muted" if link.kind == "value" else "note")
     if link.kind == "value":
-        pieces.append(why)
+        reasons.append(why)
     if link.others:  # before the reason: where a row is cut, what it may also have come from is not
         others = ", ".join(" ".join(part for part in (str(other.step), other.name) if part) for other in link.others)
-        pieces.append((f"  {others_word(link)} {clean(others)}", "muted"))
+        reasons.append((f"  {others_word(link)} {clean(others)}", "muted"))
     if link.kind not in ("value", "argument"):
-        pieces.append(why)
-    return tuple(pieces)
+        reasons.append(why)
+    return pieces, reasons
 
 
 def others_word(link: Link) -> str:

@@ -11,7 +11,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, fit, width
-from agent_tt_tui.viewmodel.runs.comparison import by_certainty, parting_lane
+from agent_tt_tui.viewmodel.runs.comparison import parting_lane
 from agent_tt_tui.viewmodel.values.blocks import Block
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap
 from agent_tt_tui.viewmodel.values.sides import side_pieces
@@ -48,7 +48,7 @@ def why_blocks(view: CompareView, columns: int, glyphs: Glyphs) -> Iterator[Bloc
 
 def _why(view: CompareView, columns: int, glyphs: Glyphs) -> Iterator[Block]:
     comparison = view.comparison
-    reasons = by_certainty(comparison.reasons)
+    reasons = comparison.reasons
     parted = comparison.diverged_at is not None
     if reasons or comparison.unread:
         yield Block([TextLine((("WHY THEY PARTED" if parted else "WHAT DIFFERS", "title"),))])

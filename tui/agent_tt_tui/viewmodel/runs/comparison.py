@@ -18,14 +18,10 @@ from agent_tt_tui.format import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from agent_tt.comparing.runs.divergence_reason import Reason, ReasonKind
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
 
 LineKind = Literal["pair", "fold", "edits", "input", "diverged", "rejoined"]
-
-_SURE: Final[tuple[ReasonKind, ...]] = ("edit", "code", "input", "question", "result")
-"""The causes that are certain, the most certain first."""
 
 _ARGUMENT_COLUMNS: Final = 60
 _SEVERAL: Final = 2
@@ -248,12 +244,7 @@ def tool_of(step: Step, calls: Sequence[Call]) -> str:
 def parting_text(comparison: Comparison) -> str:
     """Why two runs part, and in which lane where there are several, and what becomes of it; empty where they do not."""
     lane = parting_lane(comparison)
-    return "; ".join([*(each.text for each in by_certainty(comparison.reasons)), *([lane] if lane else [])])
-
-
-def by_certainty(reasons: Sequence[Reason]) -> list[Reason]:
-    """Sort reasons: causes that are certain come first, then what a model or an agent did because of them."""
-    return sorted(reasons, key=lambda each: _SURE.index(each.kind) if each.kind in _SURE else len(_SURE))
+    return "; ".join([*([comparison.because] if comparison.because else []), *([lane] if lane else [])])
 
 
 def parting_lane(comparison: Comparison) -> str:

@@ -121,7 +121,8 @@ def value_rows(
             return []
         limit = min(most, _FOLDED_ROWS)
         is_talk = isinstance(value, list) and bool(value) and message_of(value[-1]) is not None
-        is_long = message_of(value) is None and len(summary(value, columns * _FOLDED_ROWS + 1)) > columns * _FOLDED_ROWS
+        is_said = message_of(value) is not None or bool(_calls_of(row))
+        is_long = not is_said and len(summary(value, columns * _FOLDED_ROWS + 1)) > columns * _FOLDED_ROWS
         if is_long and not is_talk:
             return []
         # How a conversation's last message begins has the rows that there are.
@@ -164,14 +165,26 @@ def _asked(calls: Sequence[Asked], columns: int, role: PieceRole, glyphs: Glyphs
     return [(f"{glyphs.to} ", "muted"), (show(listed, columns - width(glyphs.to) - 1, glyphs.cut), role)]
 
 
+def _calls_of(row: TreeRow) -> Sequence[Asked]:
+    """The calls that a list of them asks for, which read as calls however much room there is; none for other lists."""
+    listed = row.value
+    if row.path[-1:] != ("tool_calls",) or not isinstance(listed, list) or len(listed) > _CALLS_LISTED:
+        return []
+    calls = calls_in(listed)
+    return calls if len(calls) == len(listed) else []
+
+
 def _conversation(row: TreeRow, columns: int, role: PieceRole, glyphs: Glyphs, *, typed: bool) -> list[Piece]:
     """How many messages a list has and how the last begins, or which calls are asked for; empty where nothing fits."""
     listed = row.value
-    if not isinstance(listed, list) or not listed or len(summary(listed, columns + 1)) <= columns:
+    if not isinstance(listed, list) or not listed:
         return []
-    if row.path[-1:] == ("tool_calls",) and len(listed) <= _CALLS_LISTED and len(listed) == len(calls_in(listed)):
-        several: list[Piece] = [(f"{len(listed)} calls ", "note")] if len(listed) > 1 and not typed else []
-        return [*several, *_asked(calls_in(listed), columns - sum(width(text) for text, _ in several), role, glyphs)]
+    calls = _calls_of(row)
+    if calls:
+        several: list[Piece] = [(f"{len(calls)} calls ", "note")] if len(calls) > 1 and not typed else []
+        return [*several, *_asked(calls, columns - sum(width(text) for text, _ in several), role, glyphs)]
+    if len(summary(listed, columns + 1)) <= columns:
+        return []
     last = message_of(listed[-1])
     if last is None:
         return []

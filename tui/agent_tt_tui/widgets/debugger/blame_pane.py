@@ -58,30 +58,29 @@ class BlameList(LineView):
         self._kind_of = kind_of
         self._blame: Blame | None = None
         self._rows: Sequence[BlameRow] = ()
-        self._columns = 0
+        self._is_short = False
+        """Whether only the reasons of the place under the cursor are told to their end."""
 
     def show(self, blame: Blame | None, place: int) -> None:
         """Show who wrote a value, with the cursor on a place."""
         from agent_tt_tui.viewmodel.past.blame import places
 
-        self._blame, self._columns = blame, 0
+        self._blame = blame
         self.places = () if blame is None else places(blame)
         self.place = place
         self._lay_out()
 
     def rows_at(self, columns: int) -> int:
         """How many rows it takes at a width."""
-        if self._blame is None:
+        if self._blame is None or not columns:
             return 0
-        from agent_tt_tui.viewmodel.past.blame import repeats
+        from agent_tt_tui.viewmodel.past.blame import blame_rows
 
-        trail = self._blame.trail
-        values = sum(not repeats(trail.links, number) for number in range(len(trail.links)))
-        return len(trail.links) + values + bool(trail.ends) + 2 + len(self._blame.writes) if columns else 0
+        return len(blame_rows(self._blame, max(1, columns - _FREE), look_of(self).glyphs, self._kind_of))
 
     @property
     def line_count(self) -> int:
-        """Two rows a link, one for the end of the way, the heading, and a row a write."""
+        """Two rows a link or more, one for the end of the way, the heading, and a row a write."""
         return len(self._rows)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
@@ -127,7 +126,10 @@ class BlameList(LineView):
         if not self.places or place == self.place:
             return
         self.place = place
-        self._put_cursor()
+        if self._is_short:
+            self._lay_out()
+        else:
+            self._put_cursor()
         self.post_message(self.PlaceMoved(self.places[place]))
 
     def _put_cursor(self) -> None:
@@ -140,11 +142,14 @@ class BlameList(LineView):
     def _lay_out(self) -> None:
         from agent_tt_tui.viewmodel.past.blame import blame_rows
 
-        columns = max(1, self.size.width - _FREE)
-        if columns != self._columns:
-            self._columns = columns
-            glyphs = look_of(self).glyphs
-            self._rows = () if self._blame is None else blame_rows(self._blame, columns, glyphs, self._kind_of)
+        columns, glyphs = max(1, self.size.width - _FREE), look_of(self).glyphs
+        self._rows = ()
+        if self._blame is not None:
+            rows = blame_rows(self._blame, columns, glyphs, self._kind_of)
+            self._is_short = len(rows) > self.size.height
+            if self._is_short:  # all reasons would push the places themselves out of sight
+                rows = blame_rows(self._blame, columns, glyphs, self._kind_of, told=self.place)
+            self._rows = rows
         self.refresh_lines_data()
         self._put_cursor()
 

@@ -67,7 +67,7 @@ class DiffTitle(PaneTitle):
         if view is None:
             return
         if view.base is None:
-            row.add("  nothing before ", styles.muted).add(str(view.number), styles.strong)
+            row.add("  after ", styles.muted).add(str(view.number), styles.strong)
             return
         if steps is not None:
             self._add_steps(row, steps, styles)

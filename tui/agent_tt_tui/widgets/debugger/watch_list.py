@@ -9,6 +9,7 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean, show
+from agent_tt_tui.text import width as columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,17 @@ class WatchList(LineView):
     def current(self) -> Watchpoint | None:
         """The watch under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+
+    @property
+    def cuts(self) -> bool:
+        """Whether a row has no room for all of a name or an expression."""
+        columns, styles = self.size.width - 2, self.canvas.palette
+        return any(self._said(item) > columns - self._facts(item, columns, styles).cells - 1 for item in self._rows)
+
+    def _said(self, item: Watchpoint) -> int:
+        """Columns of the letter, the name and the expression of a watch."""
+        name = columns_of(clean(item.watch.name)) * 2 if item.watch.name else 0  # a name has half of the room at most
+        return 2 + max(name, name // 2 + 2 * bool(name) + columns_of(clean(item.watch.where)))
 
     def show(self, rows: Sequence[Watchpoint], last: int) -> None:
         """Show watches.

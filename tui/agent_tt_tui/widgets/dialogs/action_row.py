@@ -8,6 +8,7 @@ from textual.reactive import reactive
 
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
+from agent_tt_tui.text import width
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.values.pieces import Piece
 
 _LONGEST_TROUBLE: Final = 1_000
+_BETWEEN: Final = "   "
+"""Stands between the parts of a remark, of which the last goes first where there is little room."""
 
 
 class ActionRow(RowWidget):
@@ -60,9 +63,11 @@ class ActionRow(RowWidget):
             return add_pieces(row, rows[y], styles) if y < len(rows) else row
         if self.busy:
             return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
-        return row.add(f" {self._label} ", styles.chip if self._can() else styles.faint).add(
-            f"   {self.remark}", styles.muted
-        )
+        row.add(f" {self._label} ", styles.chip if self._can() else styles.faint)
+        said = f"   {self.remark}"
+        while row.cells + width(said) > columns and _BETWEEN in self.remark and said.strip():
+            said = said.rpartition(_BETWEEN)[0]
+        return row.add(said, styles.muted)
 
     def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
         """What is wrong and, below it, what to do, broken into rows."""

@@ -26,7 +26,7 @@ _LONGEST: Final = 1_000
 class AgainFacts(RowWidget):
     """What would be sent, where to, at what cost, and what was changed."""
 
-    DEFAULT_CSS = "AgainFacts { height: auto; }"
+    DEFAULT_CSS = "AgainFacts { height: auto; padding: 0 0 0 1; }"
 
     said: reactive[tuple[SaidRow, ...]] = reactive((), layout=True)
     """What is said, in order."""

@@ -10,10 +10,9 @@ from textual.reactive import reactive
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
-from agent_tt_tui.text import clean, show
+from agent_tt_tui.text import clean, show, width
 from agent_tt_tui.viewmodel.running.fork_policy import what_it_does, why_not_denied
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
-from agent_tt_tui.widgets.dialogs.will_run import LABEL
 from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.values.pieces import Piece
+
+SECTION: Final = 11
+"""Columns of the title of a part, in all of the dialog."""
 
 _LONGEST_NOTE: Final = 400
 """Characters of a note that are shown."""
@@ -64,8 +66,8 @@ class ForkCost(RowWidget):
             return self._expected(plan, columns, styles)
         if y == 1 and self._has_limits:
             limits = ", ".join(plan.terms.limits.words())
-            row.column("stops", LABEL, styles.muted)
-            return row.add(show(limits, columns - LABEL, glyphs.cut), styles.text)
+            row.column("stops", SECTION, styles.muted)
+            return row.add(show(limits, columns - SECTION, glyphs.cut), styles.text)
         y -= self._has_limits
         writers = self._writers()
         if y <= len(writers):
@@ -104,7 +106,7 @@ class ForkCost(RowWidget):
 
     def _expected(self, plan: ForkPlan, columns: int, styles: Palette) -> Row:
         expected, glyphs = plan.expected, look_of(self).glyphs
-        facts = [f"{glyphs.about} {fmt.count(expected.steps)} steps"]
+        facts = [f"{glyphs.about} {fmt.counted(expected.steps, 'step')}"]
         tokens = fmt.total_tokens(expected.tokens_in, expected.tokens_out)
         if tokens is not None:
             facts.append(f"{glyphs.about} {fmt.tokens(tokens)}")
@@ -112,7 +114,10 @@ class ForkCost(RowWidget):
             facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd, expected.unpriced)}")
         if expected.duration_us is not None:
             facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
-        row = self.new_row().column("EXPECT", LABEL, styles.title_blurred).add("  ".join(facts), styles.strong)
+        row = self.new_row().column("EXPECT", SECTION, styles.title_blurred)
+        while len(facts) > 1 and row.cells + width("  ".join(facts)) > columns:
+            facts.pop()  # a figure that is cut tells another one
+        row.add("  ".join(facts), styles.strong)
         remark = "   as the original did" + ("" if plan.continues_with is None else ", at the price of this model")
         return row.add(remark, styles.muted) if row.cells + len(remark) <= columns else row
 

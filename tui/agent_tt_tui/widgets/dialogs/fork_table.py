@@ -13,11 +13,12 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import call_name, clean, cut_start, show
+from agent_tt_tui.text import width as columns_of
 from agent_tt_tui.viewmodel.running.fork_form import FormRow, form_sections
 from agent_tt_tui.viewmodel.running.fork_policy import next_otherwise, source_of, why_fixed
 from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
-from agent_tt_tui.widgets.dialogs.fork_cost import none_writes
+from agent_tt_tui.widgets.dialogs.fork_cost import SECTION, none_writes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,6 @@ _NOT_HELD: Final = "not held"
 _POLICIES: Final = sum(len(word) + 2 for word in _WORDS)
 _ROOMY: Final = 88
 _SETTING: Final = 16
-_SECTION: Final = 11
 _ENTRY: Final = 32
 
 
@@ -180,10 +180,10 @@ class ForkTable(RowList[FormRow]):
             row.pad_to(4).add("in ", styles.muted)
             row.add(cut_start(clean(shown.path), max(1, room - row.cells), glyphs.cut), styles.text)
         elif shown.title == "Writes" and not shown.said:
-            row.column("WRITES", _SECTION, styles.title_blurred)
+            row.column("WRITES", SECTION, styles.title_blurred)
             none_writes(row, self._plan, room, styles, glyphs)
         elif shown.title:
-            row.column(shown.title.upper(), _SECTION, styles.title_blurred)
+            row.column(shown.title.upper(), SECTION, styles.title_blurred)
             row.upto(show(shown.said.replace(UNICODE.cut, glyphs.cut), room, glyphs.cut), room, styles.muted)
         else:
             row.pad_to(4).upto(show(shown.said.replace(UNICODE.cut, glyphs.cut), room, glyphs.cut), room, styles.muted)
@@ -195,7 +195,11 @@ class ForkTable(RowList[FormRow]):
         if version is None:
             return
         mark = "" if version.is_only else f"({glyphs.picked if version.is_chosen else ' '}) "
+        # Where there is little room, what is said of the versions comes before the blanks between them.
+        remarks = [2 + columns_of(each.version.remark) for each in self.rows if each.version is not None]
+        entries = [columns_of(clean(each.version.entry)) for each in self.rows if each.version is not None]
         name = min(_ENTRY, max(_NAME, width // 2))
+        name = min(name, max(*entries, width - 4 - len(mark) - max(remarks), 0))
         row.pad_to(2).add(mark, styles.strong if version.is_chosen else styles.faint)
         style = styles.strong if version.is_chosen else styles.text
         row.add(cut_start(clean(version.entry), width - row.cells, glyphs.cut), style)

@@ -16,6 +16,8 @@ from agent_tt_tui.text import call_name, show
 from agent_tt_tui.widgets.dialogs.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.strip import Strip
 
     from agent_tt.replaying.preflight import Preflight
@@ -27,15 +29,16 @@ FACT_ROWS: Final = 3
 """Rows of `ReplayFacts`."""
 
 _MODES: Final = {
-    False: "halts at the first difference",
-    True: "goes on and collects what differs",
+    False: ("halts at the first difference", "halts where it differs"),
+    True: ("goes on and collects what differs", "collects what differs"),
 }
+"""What each mode does; in fewer words where there is little room."""
 
 
 class ReplayFacts(RowWidget):
     """What will run, what answers it, and the mode."""
 
-    DEFAULT_CSS = f"ReplayFacts {{ height: {FACT_ROWS}; }}"
+    DEFAULT_CSS = f"ReplayFacts {{ height: {FACT_ROWS}; padding: 0 0 0 1; }}"
 
     plan: reactive[Preflight | None] = reactive(None)
     observe: reactive[bool] = reactive(default=False)
@@ -70,18 +73,25 @@ class ReplayFacts(RowWidget):
             row.add(fmt.counted(total, "recorded call"), styles.strong)
             lanes = f" in {plan.lanes:,} lanes" if plan.lanes > 1 else ""
             nested = f", {plan.nested:,} more inside others" if plan.nested else ""
-            return row.add(f"{lanes}{nested}; nothing is reached, no recorded tool runs", styles.muted)
+            said = "; nothing is reached, no recorded tool runs"
+            return _fitting(row.add(f"{lanes}{nested}", styles.muted), (said, "; nothing is reached"), columns, styles)
         row.column("mode", LABEL, styles.muted)
         for observe, word in ((False, "halt"), (True, "observe")):
             chosen = observe == self.observe
             row.add(f"[{word}]" if chosen else f" {word} ", styles.strong if chosen else styles.faint)
-        return row.add(f"  {_MODES[self.observe]}", styles.muted)
+        return _fitting(row, [f"  {words}" for words in _MODES[self.observe]], columns, styles)
+
+
+def _fitting(row: Row, said: Sequence[str], columns: int, styles: Palette) -> Row:
+    """Add the first words for which there is room; nothing where there is none."""
+    words = next((words for words in said if row.cells + len(words) <= columns), "")
+    return row.add(words, styles.muted)
 
 
 class AnswersTitle(RowWidget):
     """The titles of the table."""
 
-    DEFAULT_CSS = "AnswersTitle { height: 1; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "AnswersTitle { height: 1; margin: 1 0 0 0; padding: 0 0 0 1; }"
 
     plan: reactive[Preflight | None] = reactive(None)
 
@@ -91,9 +101,8 @@ class AnswersTitle(RowWidget):
         if plan is None:
             return row
         row.add("BOUNDARY  ", styles.title_blurred).add(fmt.count(len(plan.answers)), styles.muted)
-        # A row of the table begins behind the cursor bar, and leaves one column free.
-        row.pad_to(_NAME + 1)
-        for title, room, _ in _columns(plan.from_step, columns - 2):
+        row.pad_to(_NAME)
+        for title, room, _ in _columns(plan.from_step, columns - 1):  # as wide as a row of the table
             row.column(title, room, styles.muted, "right")
         return row
 
@@ -154,7 +163,7 @@ class AnswersTable(RowList[Answers]):
 class ReplayWarnings(RowWidget):
     """What to know before: functions that have no answers, and what is odd about the run."""
 
-    DEFAULT_CSS = "ReplayWarnings { height: auto; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "ReplayWarnings { height: auto; margin: 1 0 0 0; padding: 0 0 0 1; }"
 
     plan: reactive[Preflight | None] = reactive(None, layout=True)
 

@@ -74,7 +74,7 @@ class Waiting:
 class ResumeFacts(RowWidget):
     """Where the run broke off, what will run, what it is given again, and what is live."""
 
-    DEFAULT_CSS = f"ResumeFacts {{ height: {FACT_ROWS}; }}"
+    DEFAULT_CSS = f"ResumeFacts {{ height: {FACT_ROWS}; padding: 0 0 0 1; }}"
 
     plan: reactive[ResumePlan | None] = reactive(None)
     changed: reactive[bool] = reactive(default=False)
@@ -107,19 +107,17 @@ class ResumeFacts(RowWidget):
 class InFlightTitle(RowWidget):
     """The titles of the table."""
 
-    DEFAULT_CSS = "InFlightTitle { height: 1; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "InFlightTitle { height: 1; margin: 1 0 0 0; padding: 0 0 0 1; }"
 
     count: reactive[int] = reactive(0)
 
-    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+    def draw(self, _y: int, _columns: int, styles: Palette) -> Row:
         """Draw the titles."""
         row = self.new_row().add("IN FLIGHT  ", styles.title_blurred)
         if not self.count:
             return row.add("nothing was", styles.muted)
-        row.add(fmt.count(self.count), styles.muted).pad_to(_NAME + 3)
-        row.column("step", _STEP - 2, styles.muted, "right").add("  asked", styles.muted)
-        hint = "in [ ]: chosen"
-        return row.right(self.new_row().add(hint, styles.muted), columns - 1) if columns >= _WIDE else row
+        row.add(fmt.count(self.count), styles.muted).pad_to(_NAME + 2)
+        return row.column("step", _STEP - 2, styles.muted, "right").add("  asked", styles.muted)
 
 
 class InFlightTable(RowList[Waiting]):
@@ -178,7 +176,7 @@ def arguments_of(call: Call, columns: int) -> str:
 class ResumeQuestion(RowWidget):
     """What is to be known about the call under the cursor, and how many are still to be decided."""
 
-    DEFAULT_CSS = "ResumeQuestion { height: 2; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "ResumeQuestion { height: 2; margin: 1 0 0 0; padding: 0 0 0 1; }"
 
     waiting: reactive[Waiting | None] = reactive(None, always_update=True)
     undecided: reactive[int] = reactive(0)
@@ -212,9 +210,9 @@ class ResumeQuestion(RowWidget):
             row.add(name, styles.strong)
             return row.add(" did not happen: it is made now", styles.text)
         row.add(name, styles.strong)
-        tail, short = " writes, and nobody knows whether it happened", " writes: did it happen?"
+        tail, short = " writes; nobody knows whether it happened", " writes: did it happen?"
         asked = arguments_of(waiting.call, columns)
-        if not _fits(waiting, asked, columns - 2, styles, glyphs):  # what is to be decided about is seen in full here
+        if not _fits(waiting, asked, columns - 1, styles, glyphs):  # what is to be decided about is seen in full here
             row.add("(", styles.muted).add(cut(asked, columns - row.cells - width(short) - 1, glyphs.cut), styles.text)
             row.add(")", styles.muted)
         return row.add(tail if row.cells + width(tail) <= columns else short, styles.text)

@@ -12,12 +12,15 @@ from agent_tt.forking.editing.edits import type_word, with_article
 from agent_tt_tui.keymaps import EDIT_ROW
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import RowWidget
-from agent_tt_tui.text import show
+from agent_tt_tui.text import clean, show, width
 
 if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.edits.editing import Verdict
+
+_SIGN = "  X  "
+"""As wide as the sign before what is said, and the blanks around it."""
 
 _MOST_RECORDED = 24
 """Columns of the recorded value, which is there only to be remembered."""
@@ -64,6 +67,24 @@ class RowAbout(RowWidget):
     other: Verdict | None = None
     """What was typed as a value of another type, where it can be kept as one."""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether what was typed cannot be kept."""
+        return self.verdict is not None and not self.verdict.good
+
+    @property
+    def needed(self) -> int:
+        """Columns that what is said of the typed text takes."""
+        said = "" if self.verdict is None else clean(self.verdict.message)
+        if self.is_wrong and self.other is not None:
+            said += f"  {look_of(self).key(EDIT_ROW.command('row.other'))}{self._keeps}"
+        return len(_SIGN) + width(said)
+
+    @property
+    def _keeps(self) -> str:
+        """What the key does that keeps what was typed as a value of another type."""
+        return "" if self.other is None else f" keeps {with_article(type_word(self.other.value))}"
+
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the row."""
         look, verdict, row = look_of(self), self.verdict, self.new_row().add(" ")
@@ -75,7 +96,7 @@ class RowAbout(RowWidget):
         right.add(show(verdict.message, columns, look.glyphs.cut), styles.muted if verdict.good else styles.failed_text)
         if not verdict.good and self.other is not None:
             hint = self.new_row().add("  ").add(look.key(EDIT_ROW.command("row.other")), styles.key)
-            hint.add(f" keeps {with_article(type_word(self.other.value))}", styles.muted)
+            hint.add(self._keeps, styles.muted)
             if right.cells + hint.cells < columns:  # the footer has the key, too
                 right.join(hint)
         words = f"{show(self.recorded, _MOST_RECORDED, look.glyphs.cut)} recorded" if self.recorded else ""

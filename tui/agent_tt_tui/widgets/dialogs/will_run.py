@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
 
-LABEL: Final = 13
+LABEL: Final = 12
 """Columns of what a fact is called."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -9,7 +10,7 @@ from agent_tt.codec.text import summary
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.text import clean, cut_start, fit, width
+from agent_tt_tui.text import clean, cut, cut_start, fit, width
 from agent_tt_tui.viewmodel.values.blocks import Block, as_far_as_free
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap
 from agent_tt_tui.viewmodel.values.sides import side_pieces
@@ -45,6 +46,19 @@ _MOST_PATH: Final = 24
 """Columns of a path in that list."""
 
 
+def path_rows(path: str, columns: int) -> list[str]:
+    """Break a path into rows, behind what parts its names."""
+    rows, room = [""], max(1, columns)
+    for part in re.split(r"(?<=[./ \]])|(?=\[)", path):
+        if rows[-1] and width(rows[-1]) + width(part.rstrip()) > room:
+            rows.append("")
+        rows[-1] += part
+        while width(rows[-1].rstrip()) > room:  # a name that is wider than the row
+            head = cut(rows[-1], room, "")
+            rows[-1:] = [head, rows[-1][len(head) :]]
+    return [row.rstrip() for row in rows]
+
+
 class _Place(NamedTuple):
     """What one row shows.
 
@@ -53,12 +67,14 @@ class _Place(NamedTuple):
         part: Both values, the path above them, or one of them.
         pieces: What stands there of A and of B, where values are shown to their end; None for as much as fits.
         is_first: Whether it is the first row of its value.
+        path: What stands there of the path, where that is shown to its end too; None for as much as fits.
     """
 
     change: int
     part: Literal["both", "path", "a", "b"]
     pieces: tuple[Sequence[Piece], ...] | None = None
     is_first: bool = True
+    path: str | None = None
 
 
 class CompareState(LineView):
@@ -214,9 +230,12 @@ class CompareState(LineView):
             for side, room in zip("ab", rooms, strict=True)
         )
         if self._beside:
-            return [_Place(index, "both", tuple(row)) for row in zip_longest(a, b, fillvalue=())] or [
-                _Place(index, "both")
+            told = path_rows(clean(change.path or "state"), self._path_columns - 1)
+            rows = [
+                _Place(index, "both", (one, other), path="".join(path))
+                for one, other, path in zip_longest(a, b, told, fillvalue=())
             ]
+            return rows or [_Place(index, "both")]
         rows = [_Place(index, "path")]
         rows += [_Place(index, "a", (row, ()), is_first=not at) for at, row in enumerate(a)]
         return rows + [_Place(index, "b", ((), row), is_first=not at) for at, row in enumerate(b)]
@@ -284,8 +303,10 @@ class CompareState(LineView):
         """Both values of a change, or one row of them, beside each other."""
         glyphs, change, side = look_of(self).glyphs, self.changes[place.change], half(width + 2)
         room = self._path_columns - 1
-        path = cut_start(clean(change.path or "state"), room, glyphs.cut)  # its end tells it from its neighbours
-        row.column(path if is_first else "", room, styles.strong if styles.on_cursor_row else styles.text).add(" ")
+        path = place.path
+        if path is None:  # its end tells it from its neighbours
+            path = cut_start(clean(change.path or "state"), room, glyphs.cut) if is_first else ""
+        row.column(path, room, styles.strong if styles.on_cursor_row else styles.text).add(" ")
         whole = place.pieces is not None
         a, b = place.pieces or (
             self._pieces(place.change, "a", side - row.cells),

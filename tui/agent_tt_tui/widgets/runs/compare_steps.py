@@ -166,7 +166,7 @@ class CompareSteps(LineView):
             rows = ["".join(text for text, _ in row).rstrip() for row in wrapped]
             if len(rows) <= _MOST_WHY:
                 break
-        return [*rows[: _MOST_WHY - 1], " ".join(rows[_MOST_WHY - 1 :])]
+        return rows if len(rows) <= _MOST_WHY else [*rows[: _MOST_WHY - 1], " ".join(rows[_MOST_WHY - 1 :])]
 
     def go_to(self, index: int) -> None:
         """Put the cursor on one of the lines."""

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["MatrixLegend", "MatrixTitles", "SweepLayout", "SweepMatrix", "fair_label", "sample_style"]
 
 _CELL: Final = 9
-_CELL_MOST: Final = 40
-"""Columns of a sample with its answer in words."""
-_WORDS: Final = 8
-"""So many columns more for each sample let it say its answer in words, besides the letter."""
 _SEEN: Final = 5
 """Samples that are in view before what is said of all of them, but for how often they succeeded."""
 _LABEL_LEAST, _LABEL_MOST = 8, 28
@@ -60,8 +56,15 @@ class SweepLayout:
     cost: int = 0
 
     @classmethod
-    def of(cls, matrix: Matrix, columns: int) -> SweepLayout:
-        """Share out a row; when there are few columns, first the bar goes, then cost, tokens, steps, the interval."""
+    def of(cls, matrix: Matrix, columns: int, answer: int = 0) -> SweepLayout:
+        """Share out a row; when there are few columns, first the bar goes, then cost, tokens, steps, the interval.
+
+        Args:
+            matrix: What is shown.
+            columns: Columns there are.
+            answer: Columns of the longest answer. Samples say theirs in words where all of that fits; else the letter
+                leads to the answers below, which are shown to their end.
+        """
         names = ", ".join(axis.name for axis in matrix.definition.varied)
         values = max([width(clean(label_of(cell))) for cell in matrix.cells[:200]], default=0)
         longest = max(width(clean(names)), values)
@@ -88,7 +91,7 @@ class SweepLayout:
         # What is left over first shows values in full, and then answers.
         more = min(max(0, longest + 2 - label), max(0, left - shown * _CELL))
         free = (left - more) // shown - _CELL
-        cell = _CELL + min(free, _CELL_MOST - _CELL) if free >= _WORDS else _CELL
+        cell = _CELL + answer + 1 if 0 < answer < free else _CELL
         return cls(label=label + more, shown=shown, cell=cell, **parts)
 
 
@@ -123,13 +126,15 @@ class MatrixTitles(RowWidget):
     first: reactive[int] = reactive(0)
     """The first sample in view, from 0."""
     sample: reactive[int] = reactive(0)
+    answer: reactive[int] = reactive(0)
+    """Columns of the longest answer."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the titles."""
         row, matrix = self.new_row().add(" "), self.matrix
         if matrix is None:
             return row
-        layout = SweepLayout.of(matrix, columns - 2)
+        layout = SweepLayout.of(matrix, columns - 2, self.answer)
         names = ", ".join(axis.name for axis in matrix.definition.varied) or "samples"
         names = cut_start(clean(names), layout.label - 1, look_of(self).glyphs.cut)  # of a path the end says more
         row.column(names, layout.label - 1, styles.title_blurred).add(" ")
@@ -187,11 +192,16 @@ class SweepMatrix(LineView):
         return self.matrix.cells[self.cursor].samples[self.sample]
 
     @property
+    def longest(self) -> int:
+        """Columns of the longest answer."""
+        return max((width(clean(text)) for text in self.answers.values()), default=0)
+
+    @property
     def first(self) -> int:
         """The first sample in view: so many that the one under the cursor is among them."""
         if self.matrix is None:
             return 0
-        shown = SweepLayout.of(self.matrix, max(1, self.size.width - 2)).shown
+        shown = SweepLayout.of(self.matrix, max(1, self.size.width - 2), self.longest).shown
         return max(0, self.sample - shown + 1)
 
     def show(
@@ -243,7 +253,7 @@ class SweepMatrix(LineView):
         matrix, glyphs = self.matrix, look_of(self).glyphs
         if matrix is None:
             return Strip.blank(width)
-        cell, layout = matrix.cells[index], SweepLayout.of(matrix, width)
+        cell, layout = matrix.cells[index], SweepLayout.of(matrix, width, self.longest)
         here = index == self.cursor
         label = fair_label(cell.labels, layout.label - 1, glyphs.cut) or label_of(cell)
         row = Row(glyphs.cut).column(label, layout.label - 1, styles.strong if here else styles.text)

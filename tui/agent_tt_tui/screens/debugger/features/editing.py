@@ -127,7 +127,7 @@ class Editing(DebuggerFeature):
         if field is None:
             return False
         subject = of_state(view.number, selection.path, selection.value, selection.recorded)
-        self.screen.ask(RowEdit(subject, field, lambda: tree.value_region), partial(self._left_row, subject))
+        self.screen.ask(RowEdit(subject, field, tree, lambda: tree.value_region), partial(self._left_row, subject))
         return True
 
     def _left_row(self, subject: Subject, kept: Kept) -> None:

@@ -1,0 +1,167 @@
+"""What screens say is whole where there is room for it, stands in one place, and covers nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.core.sweeping.by_hand import ByHand
+from tests.tui.base_screens import screen_text
+from tests.tui.debugger_app import debugger, settled
+from tests.tui.fake_source import refund_loop
+from tests.tui.snapshots.drawn_svg import rows_in
+from tests.tui.snapshots.kept_pictures import path_of
+from tests.tui.snapshots.screen_table import SCREENS
+from tests.tui.snapshots.taking import SIZES
+
+from agent_tt.forking.request import ForkRequest
+from agent_tt.querying.provenance.blaming import Blame
+from agent_tt.querying.provenance.links import Link, Trail
+from agent_tt.sweeping.axes import Axis
+from agent_tt.sweeping.definition import Definition
+from agent_tt.sweeping.matrix import MatrixReader, Standing, standing_of
+from agent_tt_tui.glyphs import UNICODE
+from agent_tt_tui.screens.dialogs.in_row import RowEdit
+from agent_tt_tui.text import width
+from agent_tt_tui.viewmodel.past.blame import blame_rows
+from agent_tt_tui.viewmodel.values.tree import TreeRow
+from agent_tt_tui.viewmodel.values.values import value_pieces, value_rows
+from agent_tt_tui.widgets.debugger.state_tree import StateTree
+from agent_tt_tui.widgets.dialogs.row_form import RowAbout, RowArea
+from agent_tt_tui.widgets.runs.compare_state import path_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.tui.snapshots.screen_table import Shown
+
+ASKED = [{"id": "call_1", "type": "function", "function": {"name": "hotel_rating", "arguments": '{"place": "Lisbon"}'}}]
+READS = '→ hotel_rating(place="Lisbon")'
+
+
+@pytest.mark.parametrize("shown", SCREENS, ids=lambda shown: shown.name)
+def test_no_footer_names_the_same_thing_twice(shown: Shown) -> None:
+    for size in (*SIZES, *shown.sizes):
+        footer = rows_in(path_of(shown.name, size).read_text(encoding="utf-8"))[-1]
+        words = [" ".join(part.split()[1:]) for part in footer.split("  ") if len(part.split()) > 1]
+        assert len(words) == len(set(words)), footer
+
+
+@pytest.mark.parametrize("columns", [200, 60, 40, 16, 12])
+def test_calls_read_as_calls_however_much_room_there_is(columns: int) -> None:
+    row = TreeRow("value", ("messages", 0, "tool_calls"), "tool_calls", 2, ASKED, unfolds=True, mark="+")
+    told = value_rows(row, columns, UNICODE, most=6, key="enter", folded=True)
+    rows = ["".join(text for text, _ in pieces) for pieces in told] or [
+        "".join(text for text, _ in value_pieces(row, columns, UNICODE))
+    ]
+    assert "".join(row.rstrip() for row in rows) == READS.rstrip()
+    assert all(width(each) <= columns for each in rows)
+
+
+WHY = "the same value under the same name"
+
+
+def blame() -> Blame:
+    links = (
+        Link("value", 10, None, "", "answer", "refused", "written at step 10, in step answer"),
+        Link("result", 5, 1, "check_voucher", "message.content", "refused", WHY),
+        Link("result", 4, 1, "find_voucher", "percent", "other", WHY),
+    )
+    return Blame("run", 10, "answer", "refused", (), Trail(links, ends="the input says it"))
+
+
+def told(columns: int, place: int | None) -> list[str]:
+    rows = blame_rows(blame(), columns, UNICODE, lambda _step: "read", told=place)
+    return ["".join(text for text, _ in row.pieces) for row in rows]
+
+
+@pytest.mark.parametrize("columns", [47, 60, 90, 140])
+def test_reasons_of_blame_are_never_cut(columns: int) -> None:
+    rows = told(columns, None)
+    assert all(width(row) <= columns for row in rows)
+    assert " ".join(" ".join(rows).replace(UNICODE.rail, " ").split()).count(WHY) == 2
+
+
+def test_where_rows_are_short_only_the_place_under_the_cursor_tells_all() -> None:
+    rows = told(47, 1)
+    assert len(rows) < len(told(47, None))
+    assert any(row.endswith("find_voucher percent …") for row in rows)
+    assert " ".join(" ".join(rows).replace(UNICODE.rail, " ").split()).count(WHY) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "columns", "rows"),
+    [
+        ("support_model result.message.content", 19, ["support_model", "result.message.", "content"]),
+        ("messages[4].content", 30, ["messages[4].content"]),
+        ("messages[4].content", 11, ["messages[4]", ".content"]),
+        ("abcdefgh.i", 3, ["abc", "def", "gh.", "i"]),
+        ("", 3, [""]),
+    ],
+)
+def test_a_path_breaks_between_its_names(path: str, columns: int, rows: list[str]) -> None:
+    assert path_rows(path, columns) == rows
+
+
+TWO = Definition((Axis("set", "temperature", (0, 0.4)),), fork=ForkRequest(1), samples=2, jobs=1)
+
+
+def test_how_a_sweep_stands_is_known_from_its_runs_alone(by_hand: ByHand, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = by_hand.begin(TWO)
+    by_hand.took(sweep, 1, 1, state={"answer": "5 days"})
+    by_hand.took(sweep, 1, 2, "failed")
+    by_hand.took(sweep, 2, 1, "interrupted")
+    sweep = by_hand.store.sweep(sweep.id)
+    matrix = MatrixReader(by_hand.store, sweep.id).read()
+    monkeypatch.setattr(type(by_hand.store), "steps", None)
+    monkeypatch.setattr(type(by_hand.store), "state", None)
+    found = standing_of(by_hand.store, sweep)
+    assert found == Standing(matrix.status, 2, 4, 1)
+    assert (matrix.total.done, matrix.total.samples, matrix.total.succeeded.count) == (2, 4, 1)
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path):
+    made = ByHand(tmp_path)
+    yield made
+    made.store.close()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_what_is_said_of_an_edit_covers_no_other_value(size: tuple[int, int]) -> None:
+    async with debugger(refund_loop(), step=2).run_test(size=size) as pilot:
+        screen = await settled(pilot)
+        tree = screen.query_one(StateTree)
+        tree.focus()
+        tree.select(("attempts",))
+        await settled(pilot)
+        before = screen_text(pilot.app)
+        await pilot.press("e")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, RowEdit)
+        rows = screen_text(pilot.app)
+        changed = [y for y, (old, new) in enumerate(zip(before[:-1], rows[:-1], strict=True)) if old != new]
+        assert set(changed) <= {tree.value_region.y}
+        assert "✓ still an int" in rows[tree.value_region.y]
+        await pilot.press("x")
+        await pilot.pause()
+        assert "not an int" in "\n".join(screen_text(pilot.app))
+
+
+async def test_the_field_goes_with_its_value_when_the_screen_gets_another_size() -> None:
+    async with debugger(refund_loop(), step=2).run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        tree = screen.query_one(StateTree)
+        tree.focus()
+        tree.select(("budget",))
+        await settled(pilot)
+        await pilot.press("G", "e")
+        await pilot.pause()
+        for size in ((80, 24), (200, 50), (60, 18), (120, 40)):
+            await pilot.resize_terminal(*size)
+            for _ in range(4):
+                await pilot.pause()
+            if tree.value_region is not None and isinstance(pilot.app.screen, RowEdit):
+                area = pilot.app.screen.query_one(RowArea)
+                assert area.region.offset == tree.value_region.offset, size
+                assert pilot.app.screen.query_one(RowAbout) is not None
