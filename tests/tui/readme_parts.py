@@ -45,6 +45,7 @@ from agent_tt_tui.keymaps import (
     FORK,
     KEEP,
     LIST,
+    OUTCOME,
     REPLAY,
     REPLAYED,
     RESUME,
@@ -94,6 +95,7 @@ _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Keep as test", KEEP),
     ("Tests", TESTS),
     ("Statistics", STATISTICS),
+    ("Outcome", OUTCOME),
 )
 
 

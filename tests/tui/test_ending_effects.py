@@ -58,4 +58,10 @@ async def test_the_outcome_of_a_run_shows_what_went_out_and_what_was_held_back(t
             for shown in ('charge(amount=7) = {"paid": 7}', "asked for amount=30", "decided by a person"):
                 assert shown in text
             assert 'mail(to="[b]a@b.c")' in text, "no markup"
+            assert "y copy" in screen_text(app)[-1]
+            await pilot.press("y")
+            assert app.clipboard.startswith("shop  ")
+            assert 'charge(amount=7) = {"paid": 7}' in app.clipboard
+            await pilot.press("q")
+            assert isinstance(app.screen, DebuggerScreen)
             assert "search ×1" in text

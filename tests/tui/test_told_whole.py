@@ -165,3 +165,17 @@ async def test_the_field_goes_with_its_value_when_the_screen_gets_another_size()
                 area = pilot.app.screen.query_one(RowArea)
                 assert area.region.offset == tree.value_region.offset, size
                 assert pilot.app.screen.query_one(RowAbout) is not None
+
+
+async def test_the_palette_says_a_thing_once_and_cuts_no_remark() -> None:
+    async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *"fork: run")
+        await pilot.pause()
+        assert sum("Fork: run the agent on" in row for row in screen_text(pilot.app)) == 1
+        await pilot.press("ctrl+u", *"show who wrote")
+        await pilot.pause()
+        rows = screen_text(pilot.app)
+        assert not [row for row in rows if "again:" in row and "…" in row]
+        said = " ".join(" ".join(rows).translate({ord(sign): " " for sign in "│▌"}).split())
+        assert "again: close it, and stay" in said, "below the list, in full"

@@ -13,6 +13,7 @@ from agent_tt_tui.keymaps.dialogs import (
     JUMP,
     KEYS,
     LOG,
+    OUTCOME,
     PALETTE_LIST,
     PICK,
     PROMPT,
@@ -62,6 +63,7 @@ CONTEXTS = (
     COPY,
     CONFIRM,
     KEYS,
+    OUTCOME,
     READING,
 )
 """Every context that a person meets, for the key table and the test against clashes."""

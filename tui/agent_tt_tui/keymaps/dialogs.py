@@ -303,6 +303,30 @@ LOG = Context(
 )
 """What was run from the app."""
 
+OUTCOME = Context(
+    "Outcome",
+    (
+        Group(
+            "Outcome",
+            (
+                *MOVES,
+                Command(
+                    "outcome.copy",
+                    "copy_text",
+                    ("y",),
+                    "Copy all that it says: error, effects, traceback, output",
+                    footer="copy",
+                    rank=10,
+                ),
+                HELP,
+                JUMP_OPEN,
+                replace(CANCEL, keys=("escape", "q"), help="Close", footer="close"),
+            ),
+        ),
+    ),
+)
+"""How runs ended."""
+
 COPY = Context(
     "Copy",
     (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
@@ -12,7 +12,7 @@ from agent_tt.comparing.steps.effects import Effects
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.outside.ledger import effects_of
 from agent_tt_tui.dialog import Dialog, DialogTitle
-from agent_tt_tui.keymaps import READING
+from agent_tt_tui.keymaps import OUTCOME
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph
 from agent_tt_tui.viewmodel.running.effects import effect_lines
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
+
+
+_UNBROKEN: Final = 100_000
+"""Columns in which no line that is copied is broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,12 @@ class EndingView(TextView):
         self._effects = effects
         self.lay_out_again()
 
+    @property
+    def text(self) -> str:
+        """All of it, as it is copied."""
+        rows = ("".join(text for text, _ in (*line.lead, *line.pieces)).rstrip() for line in self.lay_out(_UNBROKEN))
+        return "\n".join(rows) + "\n"
+
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out one run after the other."""
         glyphs = look_of(self).glyphs
@@ -74,9 +84,9 @@ class EndingView(TextView):
 class EndingDialog(Dialog[None]):
     """Shows how one or two runs ended, and what they did to the world."""
 
-    CONTEXT = READING
+    CONTEXT = OUTCOME
     AUTO_FOCUS = "EndingView"
-    HELP = "How each run ended: its error, what it did to the world, the traceback, what it printed. esc closes."
+    HELP = "How each run ended: its error, what it did to the world, the traceback, what it printed. y copies it."
 
     def __init__(self, endings: Sequence[Ending]) -> None:
         """Show endings.
@@ -89,12 +99,20 @@ class EndingDialog(Dialog[None]):
 
     def compose_content(self) -> ComposeResult:
         """Yield the title and the text."""
-        yield DialogTitle("Outcome", detail="error, effects, traceback and what was printed")
+        yield DialogTitle(
+            "Outcome",
+            detail="how it ended, and what it did" if len(self._endings) == 1 else "how each ended, and what it did",
+        )
         yield EndingView(self._endings)
 
     def on_mount(self) -> None:
         """Read what the runs did, which may take a moment."""
         self.run_worker(self._read, thread=True, exit_on_error=False)
+
+    def action_copy_text(self) -> None:
+        """Copy all of it, its lines unbroken."""
+        self.app.copy_to_clipboard(self.query_one(EndingView).text)
+        self.say("copied")
 
     def _read(self) -> None:
         worker, effects = get_current_worker(), {}

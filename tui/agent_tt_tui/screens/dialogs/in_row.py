@@ -79,9 +79,9 @@ class RowEdit(Dialog[Kept]):
     def on_mount(self) -> None:
         """Show the value; a number is replaced by what is typed, a text is gone on with."""
         # The screen below may be laid out anew after this one, as its panes share another size.
-        self.app.screen_stack[-2].screen_layout_refresh_signal.subscribe(self, lambda _: self.call_later(self._place))
+        self.app.screen_stack[-2].screen_layout_refresh_signal.subscribe(self, lambda _: self._follow())
         for attribute in ("cursor", "scroll_y"):
-            self.watch(self._view, attribute, lambda: self.call_later(self._place), init=False)
+            self.watch(self._view, attribute, self._follow, init=False)
         if self._field.is_text:
             self._area.move_cursor(self._area.document.end)
         else:
@@ -91,6 +91,9 @@ class RowEdit(Dialog[Kept]):
     def on_resize(self) -> None:
         """Follow the value to where it stands now."""
         self.call_after_refresh(self._place)
+
+    def _follow(self) -> None:
+        self.call_later(self._place)
 
     def _place(self) -> None:
         region = self._where()

@@ -13,6 +13,7 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import clean
+from agent_tt_tui.text import width as columns_of
 from agent_tt_tui.viewmodel.offers import GROUPS, SIGNS, Offer, found, hit_of, without_sign
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
 _LABEL = 44
 """The column up to which labels are filled, so that what is said beside them begins in one column."""
 
-_LEAST_ABOUT = 12
-"""Columns below which nothing is said beside a label: the rows below the list have all of it."""
-
 _ABOUT_ROWS = 2
+_INDENT, _BEFORE_KEYS, _EDGES = 2, 2, 2
+"""Columns before a label, before its keys, and of a list that are not its rows'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,20 @@ class OfferList(LineView):
         if 0 <= at < len(self._lines):
             super().move_to(at)
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether the row of the offer under the cursor says all that there is to say of it."""
+        offer = self.current
+        return offer is not None and self._has_room(offer, self.size.width - _EDGES)
+
+    def _has_room(self, offer: Offer, columns: int) -> bool:
+        """Whether a row has room for what an offer is called and for what is said of it: both to their end."""
+        label, about = clean(offer.label), clean(offer.blocked or offer.detail)
+        wanted = _INDENT + columns_of(label)
+        if about:
+            wanted = max(_LABEL, wanted) + _INDENT + columns_of(about)
+        return wanted <= columns - columns_of(offer.keys) - _BEFORE_KEYS
+
     def next_group(self) -> None:
         """Go to the first offer of the next group; after the last, to the first."""
         after = [at for at, line in enumerate(self._lines) if line.title and at > self.cursor]
@@ -96,17 +110,17 @@ class OfferList(LineView):
             return row.add(line.title.upper(), styles.title_blurred).strip(width)
         muted = styles.muted if offer.blocked else styles.text
         keys = Row(glyphs.cut).add(offer.keys, styles.faint if offer.blocked else styles.key)
-        room = width - keys.cells - 2
+        room = width - keys.cells - _BEFORE_KEYS
         label, about = clean(offer.label), clean(offer.blocked or offer.detail)
         hit = hit_of(label, self._typed)
-        drawn = Row(glyphs.cut).add("  ")
+        drawn = Row(glyphs.cut).add(" " * _INDENT)
         if hit is None:
             drawn.add(label, muted)
         else:
             drawn.add(label[: hit[0]], muted).add(label[hit[0] : hit[1]], styles.search_hit).add(label[hit[1] :], muted)
         row.upto_row(drawn, room)
-        if about and room - max(_LABEL, row.cells) > _LEAST_ABOUT:
-            row.pad_to(_LABEL).add("  ").upto(about, room, styles.muted)
+        if about and self._has_room(offer, width):
+            row.pad_to(_LABEL).add("  ").add(about, styles.muted)
         return row.right(keys, width).strip(width)
 
 
@@ -124,6 +138,8 @@ class PaletteAbout(RowWidget):
     """What the offer under the cursor does, in full, and how the palette is narrowed."""
 
     offer: Offer | None = None
+    is_told: bool = False
+    """Whether its row in the list says all of it."""
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw a row."""
@@ -136,6 +152,8 @@ class PaletteAbout(RowWidget):
         offer = self.offer
         if offer is None:
             return row.add("nothing here is called that", styles.note) if y == 0 else row
+        if self.is_told:
+            return row
         text = "; ".join(filter(None, (offer.label, offer.detail)))
         text = f"{text} ({offer.blocked})" if offer.blocked else text
         rows = list(wrap_text(text, columns - 2, "muted", glyphs.cut, limit=400))
@@ -186,8 +204,12 @@ class PaletteDialog(Dialog[Offer]):
         self._show_about()
 
     def _show_about(self) -> None:
-        self._about.offer = self._list.current
+        self._about.offer, self._about.is_told = self._list.current, self._list.tells_all
         self._about.refresh()
+
+    def on_resize(self) -> None:
+        """Say what has no room now."""
+        self.call_after_refresh(self._show_about)
 
     def on_line_view_cursor_moved(self) -> None:
         """Say what the offer under the cursor does."""
