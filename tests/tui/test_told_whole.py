@@ -13,6 +13,7 @@ from tests.tui.snapshots.drawn_svg import rows_in
 from tests.tui.snapshots.kept_pictures import path_of
 from tests.tui.snapshots.screen_table import SCREENS
 from tests.tui.snapshots.taking import SIZES
+from textual.app import App
 
 from agent_tt.forking.request import ForkRequest
 from agent_tt.querying.provenance.blaming import Blame
@@ -22,8 +23,10 @@ from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.matrix import MatrixReader, Standing, standing_of
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.screens.dialogs.in_row import RowEdit
+from agent_tt_tui.screens.dialogs.palette import OfferList
 from agent_tt_tui.text import width
-from agent_tt_tui.viewmodel.past.blame import blame_rows
+from agent_tt_tui.viewmodel.offers import Offer
+from agent_tt_tui.viewmodel.past.blame import BlameRow, blame_rows, told_in
 from agent_tt_tui.viewmodel.values.tree import TreeRow
 from agent_tt_tui.viewmodel.values.values import value_pieces, value_rows
 from agent_tt_tui.widgets.debugger.state_tree import StateTree
@@ -31,6 +34,7 @@ from agent_tt_tui.widgets.dialogs.row_form import RowAbout, RowArea
 from agent_tt_tui.widgets.runs.compare_state import path_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from tests.tui.snapshots.screen_table import Shown
@@ -70,9 +74,12 @@ def blame() -> Blame:
     return Blame("run", 10, "answer", "refused", (), Trail(links, ends="the input says it"))
 
 
-def told(columns: int, place: int | None) -> list[str]:
-    rows = blame_rows(blame(), columns, UNICODE, lambda _step: "read", told=place)
-    return ["".join(text for text, _ in row.pieces) for row in rows]
+def laid_out(columns: int, places: Collection[int] | None) -> list[BlameRow]:
+    return blame_rows(blame(), columns, UNICODE, lambda _step: "read", told=places)
+
+
+def told(columns: int, places: Collection[int] | None) -> list[str]:
+    return ["".join(text for text, _ in row.pieces) for row in laid_out(columns, places)]
 
 
 @pytest.mark.parametrize("columns", [47, 60, 90, 140])
@@ -83,9 +90,12 @@ def test_reasons_of_blame_are_never_cut(columns: int) -> None:
 
 
 def test_where_rows_are_short_only_the_place_under_the_cursor_tells_all() -> None:
-    rows = told(47, 1)
+    rows = told(47, {1})
     assert len(rows) < len(told(47, None))
     assert any(row.endswith("find_voucher percent …") for row in rows)
+    full, least = laid_out(47, None), laid_out(47, ())
+    assert told_in(full, least, 2, len(least)) == {2}
+    assert told_in(full, least, 2, len(full)) >= {1, 2}
     assert " ".join(" ".join(rows).replace(UNICODE.rail, " ").split()).count(WHY) == 1
 
 
@@ -173,9 +183,36 @@ async def test_the_palette_says_a_thing_once_and_cuts_no_remark() -> None:
         await pilot.press("ctrl+p", *"fork: run")
         await pilot.pause()
         assert sum("Fork: run the agent on" in row for row in screen_text(pilot.app)) == 1
+        assert all(any(name in row for row in screen_text(pilot.app)) for name in ("THIS STEP", "Fork: run"))
         await pilot.press("ctrl+u", *"show who wrote")
         await pilot.pause()
         rows = screen_text(pilot.app)
         assert not [row for row in rows if "again:" in row and "…" in row]
         said = " ".join(" ".join(rows).translate({ord(sign): " " for sign in "│▌"}).split())
         assert "again: close it, and stay" in said, "below the list, in full"
+
+
+async def test_free_rows_between_groups_give_way_to_what_was_found() -> None:
+    offers = [Offer(group, f"{group} {number}", print) for group in ("value", "step", "run") for number in range(3)]
+    app = Listing(offers)
+    async with app.run_test(size=(60, 12)) as pilot:
+        for height, rows in ((20, 14), (14, 14), (13, 12), (12, 12), (8, 14)):
+            await pilot.resize_terminal(60, height)
+            await pilot.pause()
+            view = app.query_one(OfferList)
+            assert view.line_count == rows, height
+            assert view.current is offers[0]
+
+
+class Listing(App[None]):
+    """Nothing but a list of offers."""
+
+    def __init__(self, offers: list[Offer]) -> None:
+        super().__init__()
+        self._offers = offers
+
+    def compose(self) -> Iterator[OfferList]:
+        yield OfferList()
+
+    def on_mount(self) -> None:
+        self.query_one(OfferList).show_offers(self._offers, "")

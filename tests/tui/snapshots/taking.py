@@ -38,7 +38,8 @@ _OTHER: Final = {DARK: LIGHT, LIGHT: DARK, "ansi-dark": "ansi-light", "ansi-ligh
 _FREE_ROWS: Final = 2
 _TITLE_ROWS: Final = 2
 
-_CUT: Final = re.compile(r"…$|… [\d,]+ more")
+_CUT: Final = re.compile(r"…$|… [\d,]+ more|(?:^|  )…[\w.]")
+"""What is cut at its end, or at its beginning."""
 
 _SOON_S: Final = 1.0
 """What a widget does once after less than this is waited for."""

@@ -47,21 +47,37 @@ class OfferList(LineView):
 
     def __init__(self) -> None:
         super().__init__()
+        self._offers: Sequence[Offer] = ()
         self._lines: list[_Line] = []
         self._typed = ""
 
     def show_offers(self, offers: Sequence[Offer], typed: str) -> None:
         """Show what was found, with the cursor on the first."""
-        self._lines, self._typed = [], typed
-        group = ""
-        for offer in offers:
+        self._offers, self._typed = offers, typed
+        self._lay_out()
+        self.move_to(1)
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def _lay_out(self) -> None:
+        """Lay out the groups, with a free row between them, but where all of them fit without these alone."""
+        groups = len({offer.group for offer in self._offers})
+        rows, height = len(self._offers) + groups, self.size.height
+        free = [] if rows <= height < rows + groups - 1 else [_Line()]
+        self._lines, group = [], ""
+        for offer in self._offers:
             if offer.group != group:
-                self._lines += [*([_Line()] if self._lines else []), _Line(title=GROUPS[offer.group])]
+                self._lines += [*(free if self._lines else []), _Line(title=GROUPS[offer.group])]
                 group = offer.group
             self._lines.append(_Line(offer=offer))
         self.refresh_lines_data()
-        self.move_to(1)
-        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def on_resize(self) -> None:
+        """Lay out for the new height; the cursor stays on its offer."""
+        offer = self.current
+        self._lay_out()
+        at = next((at for at, line in enumerate(self._lines) if line.offer is offer), 1)
+        self.move_to(at)
+        super().on_resize()
 
     @property
     def current(self) -> Offer | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +15,7 @@ from agent_tt_tui.text import clean, cut, fit, width
 from agent_tt_tui.viewmodel.values.pieces import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.querying.provenance.blaming import Blame
@@ -110,7 +111,12 @@ def places(blame: Blame) -> list[Place]:
 
 
 def blame_rows(
-    blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[int], str | None], *, told: int | None = None
+    blame: Blame,
+    columns: int,
+    glyphs: Glyphs,
+    kind_of: Callable[[int], str | None],
+    *,
+    told: Collection[int] | None = None,
 ) -> list[BlameRow]:
     """Lay out who wrote a value; one that stands right above is not shown again.
 
@@ -119,8 +125,8 @@ def blame_rows(
         columns: The columns there are.
         glyphs: The glyphs to draw with.
         kind_of: Tells the kind of a step.
-        told: The place whose reasons are told to their end; of the others as much as one row has room for. None for
-            those of all.
+        told: The places whose reasons are told to their end; of the others as much as one row has room for. None for
+            all places.
     """
     rows: list[BlameRow] = []
     links = blame.trail.links
@@ -130,7 +136,7 @@ def blame_rows(
         lead: Piece = (f"{' ' * indent}{rail} ", "faint")
         head, reasons = _head(link, indent, glyphs, kind_of)
         all_told = list(_told(head, reasons, lead, columns, glyphs.cut))
-        if told not in (None, number) and len(all_told) > 1:
+        if told is not None and number not in told and len(all_told) > 1:
             all_told = [(*all_told[0], (f" {glyphs.cut}", "faint"))]
         rows += [BlameRow(row, number) for row in all_told]
         if repeats(links, number):
@@ -145,6 +151,25 @@ def blame_rows(
     last = len(links)
     rows += [BlameRow(_write(write, indent, blame, glyphs), last + number) for number, write in enumerate(blame.writes)]
     return rows
+
+
+def told_in(rows: Sequence[BlameRow], least: Sequence[BlameRow], first: int, room: int) -> set[int]:
+    """Choose the places whose reasons are told to their end: one first, then from the top as far as rows are free.
+
+    Args:
+        rows: All rows, every reason told.
+        least: All rows with none told.
+        first: The place that comes first, whatever room it takes.
+        room: Rows there are.
+    """
+    whole, cut_off = Counter(row.place for row in rows), Counter(row.place for row in least)
+    more = {place: whole[place] - cut_off[place] for place in whole if place is not None}
+    told, free = {first}, room - len(least) - more.get(first, 0)
+    for place in sorted(more):
+        if place not in told and more[place] <= free:
+            told.add(place)
+            free -= more[place]
+    return told
 
 
 def _told(

@@ -140,7 +140,7 @@ class BlameList(LineView):
             self.reveal(lines[0])
 
     def _lay_out(self) -> None:
-        from agent_tt_tui.viewmodel.past.blame import blame_rows
+        from agent_tt_tui.viewmodel.past.blame import blame_rows, told_in
 
         columns, glyphs = max(1, self.size.width - _FREE), look_of(self).glyphs
         self._rows = ()
@@ -148,7 +148,9 @@ class BlameList(LineView):
             rows = blame_rows(self._blame, columns, glyphs, self._kind_of)
             self._is_short = len(rows) > self.size.height
             if self._is_short:  # all reasons would push the places themselves out of sight
-                rows = blame_rows(self._blame, columns, glyphs, self._kind_of, told=self.place)
+                least = blame_rows(self._blame, columns, glyphs, self._kind_of, told=())
+                told = told_in(rows, least, self.place, self.size.height)
+                rows = blame_rows(self._blame, columns, glyphs, self._kind_of, told=told)
             self._rows = rows
         self.refresh_lines_data()
         self._put_cursor()
