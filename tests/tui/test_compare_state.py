@@ -50,3 +50,17 @@ async def test_calls_that_a_message_asks_for_read_as_calls_and_not_as_json(other
         text = "\n".join(screen_text(app))
         assert '→ look_up(order="12-7")' in text
         assert "function" not in text
+
+
+LONG_PATH = "the_question_that_was_asked_in_the_end"
+
+
+@pytest.mark.parametrize(("height", "path_is_whole"), [(3, False), (4, True), (6, True)])
+async def test_a_value_has_free_rows_before_a_path_has_them(*, height: int, path_is_whole: bool) -> None:
+    a, b = ({LONG_PATH: {"first": number, "second": f"{number} " + "word " * 12 + "end"}} for number in (1, 2))
+    app = Showing(a, b)
+    async with app.run_test(size=(120, height)) as pilot:
+        await pilot.pause()
+        rows = screen_text(app)
+        assert any(row.rstrip().endswith(" end") for row in rows), rows
+        assert ("the_question_that" in " ".join(row.strip() for row in rows)) is path_is_whole, rows

@@ -295,7 +295,7 @@ def step_table(kind: Literal["slowest", "costliest"], steps: Sequence[NotableSte
     """The slowest steps, or the costliest, with their part of their run."""
     columns = (
         Column("step"),
-        Column("of run", 22, drop=1),
+        Column("run and step", 22, drop=1),
         Column("took" if kind == "slowest" else "cost", 9, "right"),
         Column("of its run", 11, "right", 2),
     )

@@ -182,6 +182,12 @@ class CompareState(LineView):
             if len(full) - len(rows[index]) <= free or index == here:
                 free -= len(full) - len(rows[index])
                 rows[index] = full
+        for index, change in enumerate(changes):  # a path gives way to a value, as its end is seen in any case
+            if free > 0 and self._beside:
+                full = self._full(index, change, whole_path=True)
+                if len(full) - len(rows[index]) <= free and (len(rows[index]) > 1 or len(full) > 1):
+                    free -= len(full) - len(rows[index])
+                    rows[index] = full
         self._rows = [row for each in rows.values() for row in each]
         taken = len(self._rows) + (not self._rows or len(self.changes) > _MOST_CHANGES)
         self._spare = self._alike_rows(self.size.height - taken)
@@ -220,8 +226,8 @@ class CompareState(LineView):
             return [_Place(index, "both")]
         return [_Place(index, "path"), _Place(index, "a"), _Place(index, "b")]
 
-    def _full(self, index: int, change: Change) -> list[_Place]:
-        """The rows of a change whose values are shown to their end."""
+    def _full(self, index: int, change: Change, *, whole_path: bool = False) -> list[_Place]:
+        """The rows of a change whose values are shown to their end; beside each other with the path to its end, too."""
         if not self._beside and self._fits(index, change):
             return [_Place(index, "both")]
         rooms = self._rooms()
@@ -230,6 +236,10 @@ class CompareState(LineView):
             for side, room in zip("ab", rooms, strict=True)
         )
         if self._beside:
+            if not whole_path:
+                return [_Place(index, "both", row) for row in zip_longest(a, b, fillvalue=())] or [
+                    _Place(index, "both")
+                ]
             told = path_rows(clean(change.path or "state"), self._path_columns - 1)
             rows = [
                 _Place(index, "both", (one, other), path="".join(path))
