@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +31,7 @@ from agent_tt_tui.viewmodel.past.blame import BlameRow, blame_rows, told_in
 from agent_tt_tui.viewmodel.values.tree import TreeRow
 from agent_tt_tui.viewmodel.values.values import value_pieces, value_rows
 from agent_tt_tui.widgets.debugger.state_tree import StateTree
+from agent_tt_tui.widgets.dialogs.fork_cost import ForkCost
 from agent_tt_tui.widgets.dialogs.row_form import RowAbout, RowArea
 from agent_tt_tui.widgets.runs.compare_state import path_rows
 
@@ -216,3 +218,49 @@ class Listing(App[None]):
 
     def on_mount(self) -> None:
         self.query_one(OfferList).show_offers(self._offers, "")
+
+
+def picture(name: str, size: tuple[int, int]) -> list[str]:
+    return rows_in(path_of(name, size).read_text(encoding="utf-8"))
+
+
+def test_what_a_column_means_is_whole_on_a_small_screen() -> None:
+    assert "gets the room that the others leave" in " ".join(" ".join(picture("columns", (60, 18))).split()).replace(
+        " │ │ ", " "
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [((80, 24), "21 more of at most 40 each"), ((120, 40), "17 more of at most 40 tokens each")]
+)
+def test_a_fold_of_the_context_says_what_it_folds_and_has_no_bar_of_its_own(size: tuple[int, int], said: str) -> None:
+    row = next(row for row in picture("debugger-context", size) if " more of at most " in row)
+    assert said in row
+    assert UNICODE.busy not in row
+
+
+class Costs(App[None]):
+    """Nothing but what a fork may cost."""
+
+    def compose(self) -> Iterator[ForkCost]:
+        yield ForkCost()
+
+
+@pytest.mark.parametrize(("steps", "said"), [(1, "≈ 1 step  ≈ 1,200 tok"), (2, "≈ 2 steps  ≈ 1,200 tok")])
+async def test_what_a_fork_may_cost_is_counted_and_no_figure_of_it_is_cut(steps: int, said: str) -> None:
+    expected = SimpleNamespace(
+        steps=steps, tokens_in=1_000, tokens_out=200, cost_usd=0.25, unpriced=0, duration_us=12_700_000
+    )
+    terms = SimpleNamespace(limits=None)
+    plan = SimpleNamespace(
+        expected=expected, continues_with=None, terms=terms, writers=(), unheld=(), problems=(), holds_what_writes=True
+    )
+    for columns in (80, 60, 50, 40, 30):
+        app = Costs()
+        async with app.run_test(size=(columns, 6)) as pilot:
+            app.query_one(ForkCost).plan = plan
+            await pilot.pause()
+            row = next(row for row in screen_text(app) if "EXPECT" in row)
+            assert "…" not in row
+            assert said in row or columns < 40
+            assert row.count("≈") == len([word for word in ("step", "tok", "$0.25", "12.7 s") if word in row])
