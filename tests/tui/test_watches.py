@@ -259,3 +259,18 @@ def test_columns_that_stand_for_several_steps_show_the_strongest_of_them(tmp_pat
 )
 def test_the_ends_of_stretches(number, direction, found):
     assert edge_of([2, 5, 6, 7], number, direction) == found
+
+
+LONG = "state.payment.amount > 1000 and state.payment.tries >= 2 and state.answer != null"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (60, 20)])
+@pytest.mark.parametrize("where", [OVERCHARGED, LONG])
+async def test_an_expression_stands_once_to_its_end_in_its_row_or_below_the_list(checkout, size, where):
+    async with checkout(("error", False), (where, True)).run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("B", "j")
+        await until(pilot, lambda: "WATCHES" in "\n".join(screen_text(pilot.app)))
+        await pilot.pause()
+        said = " ".join(" ".join(screen_text(pilot.app)).replace("│", " ").split())
+        assert said.count(where) == 1
