@@ -264,3 +264,9 @@ async def test_what_a_fork_may_cost_is_counted_and_no_figure_of_it_is_cut(steps:
             assert "…" not in row
             assert said in row or columns < 40
             assert row.count("≈") == len([word for word in ("step", "tok", "$0.25", "12.7 s") if word in row])
+
+
+def test_blame_takes_no_rows_that_it_leaves_free() -> None:
+    rows = picture("blame", (200, 50))
+    last = next(at for at, row in enumerate(rows) if "0 + null" in row)
+    assert any(row.strip().startswith("marks") for row in rows[last : last + 2])

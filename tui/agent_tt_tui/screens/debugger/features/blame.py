@@ -79,8 +79,10 @@ class WhoWrote(DebuggerFeature):
         self._way_left: _Left | None = None
 
     def _rows(self, plan: DebuggerLayout) -> int:
-        most = max(_LEAST_SHARE, (self.screen.size.height - 2 - plan.scrubber) * 3 // 5)
-        rows = min(self.pane.needed(self.panes.inspector.size.width), most) + self.panes.grown[1]
+        size = self.screen.size
+        most = max(_LEAST_SHARE, (size.height - 2 - plan.scrubber) * 3 // 5)
+        columns = plan.places(size.width, size.height, most).lower.width
+        rows = min(self.pane.needed(columns), most) + self.panes.grown[1]
         return max(_LEAST_ROWS, rows)
 
     def blocked(self, command_id: str) -> str | None:
