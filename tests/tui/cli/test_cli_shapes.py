@@ -104,7 +104,7 @@ def test_compare_says_where_runs_part(command: Command) -> None:
     assert (done.json["only_a"], done.json["only_b"]) == ([3, 4, 5, 6], [])
     assert "state edited at attempts" in done.json["because"]
     assert done.json["outcome_b"]["answer"] == "no documents"
-    first, edited = done.json["reasons"]
+    edited, first = done.json["reasons"]
     assert first.keys() == {"kind", "text", "a", "b", "where", "old", "new"}
     assert (edited["kind"], edited["where"], edited["old"], edited["new"]) == ("edit", "attempts", 1, 9)
     assert done.json["difference"] == {"steps": -4, "tokens": None, "cost_usd": None, "duration_ms": 0}

@@ -44,7 +44,7 @@ class Comparison:
             differs. With several lanes, of the earliest parting in A's order.
         because: Why they part, in a few words. Where they do not part: what they began with otherwise, empty where
             that is the same too.
-        reasons: The same as data, the first cause first.
+        reasons: The same as data: what is certain to be a cause first, then what came of it.
         rejoined_at: Number, in A, of the step at which they meet again: after which their states are equal again, else
             from which they make the same moves again. None if they never do. Of several lanes each that parts has to.
         rejoined: That step in both runs, (a, b). They stand in one row but where, at the very end, one run took more
