@@ -22,11 +22,16 @@ import agent_tt.providers
 import agent_tt.recording
 import agent_tt.redaction
 import agent_tt.seams
+from agent_tt._pattern import lazy_re
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGES = (agent_tt.redaction, agent_tt.recording, agent_tt.seams, agent_tt.providers)
+PATTERNS = (re.Pattern, type(lazy_re("")))
+"""Those that are compiled when they are first used are patterns, too."""
+FEWEST = 120
+"""So many there are at least: a test of none proves nothing."""
 LENGTH = 2_000
 LONGER = 4
 AT_ONE_PLACE = ("judging._PLACEHOLDER", "named._WAYS", "policy._REQUEST", "native_libraries._INSTALLED", "bodies._DATA")
@@ -50,8 +55,10 @@ def patterns() -> dict[str, re.Pattern[Any]]:
             todo = [(f"{info.name}.{name}", value) for name, value in vars(importlib.import_module(info.name)).items()]
             while todo:
                 name, value = todo.pop()
-                if isinstance(value, re.Pattern) and value not in found.values():
-                    found[name] = value
+                if isinstance(value, PATTERNS):
+                    pattern = re.compile(value.pattern, value.flags)
+                    if pattern not in found.values():
+                        found[name] = pattern
                 elif isinstance(value, (tuple, list)):
                     todo += [(f"{name}[{index}]", item) for index, item in enumerate(value)]
                 elif isinstance(value, dict):
@@ -125,6 +132,10 @@ def least_spent(pattern: re.Pattern[Any], text: Any, *, at_one_place: bool) -> t
         if round_ >= LEAST_ROUNDS and long < MOST * short:
             break
     return short, long
+
+
+def test_the_patterns_are_found() -> None:
+    assert len(patterns()) >= FEWEST
 
 
 @pytest.mark.parametrize("name", patterns())
