@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_tt.errors import RunNotFound
 from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
+from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import Capabilities
 from agent_tt.store.liveness import current_owner
 from agent_tt.store.records import Checkpoint, Recorder, RecordStore, key_of
@@ -132,11 +133,19 @@ class Did:
     status: str = "ok"
     state: Wire = field(default_factory=dict)
     asked: Wire = None
+    failed: ErrorInfo | None = None
+    """What its model call raised."""
+    is_kept: bool = True
+    """Whether there is a checkpoint of its state."""
+    tokens: tuple[int | None, int | None] = (None, None)
+    cost_usd: float | None = None
 
     def calls(self, step: int) -> list[Call]:
         made = []
-        if self.answer is not None:
-            made.append(Call(step, 1, "llm", "model", "ok", args=self.asked, result=self.answer, lane=self.lane))
+        if self.answer is not None or self.failed is not None:
+            status = "ok" if self.failed is None else "error"
+            about = {"args": self.asked, "result": self.answer, "error": self.failed, "lane": self.lane}
+            made.append(Call(step, 1, "llm", "model", status, **about))
         if self.tool is not None:
             effect = "write" if self.tool.startswith("book") else "read"
             number = len(made) + 1
@@ -196,11 +205,16 @@ class MemorySource(MemoryStore):
             lane=did.lane,
             decision=did.decision,
             error=did.error,
-            seq=number,
+            seq=number if did.is_kept else None,
             calls=len(calls),
+            tokens_in=did.tokens[0],
+            tokens_out=did.tokens[1],
+            cost_usd=did.cost_usd,
+            extra={} if did.is_kept else StepFacts.without_checkpoint.true(),
         )
+        kept = [Checkpoint(number, "main", number, did.state)] if did.is_kept else []
         with self.transaction():
-            for record in (replace(run, steps=number), step, *calls, Checkpoint(number, "main", number, did.state)):
+            for record in (replace(run, steps=number), step, *calls, *kept):
                 self.save(name, record)
 
     def run(self, ref: str) -> Run:

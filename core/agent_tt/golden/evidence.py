@@ -9,11 +9,14 @@ from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.asked_tools import read_asked_tools
 from agent_tt.comparing.steps.outcome import cost_of, last_words, tokens_of
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
+from agent_tt.errors import StepNotFound
 from agent_tt.protocols import check_proven, check_shown
+from agent_tt.querying.expecting import why_unknown
+from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.step_search import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
@@ -149,7 +152,13 @@ class Evidence:
 
     @cached_property
     def answer(self) -> str | None:
-        """What the agent answered in the end; None where that cannot be told."""
+        """What the agent answered in the end; None where its last state says none.
+
+        Raises:
+            StepNotFound, Damaged: the last state is not kept, or cannot be read.
+        """
+        if self.lacks_state(self.last_step):
+            raise StepNotFound(f"no checkpoint is kept of step {self.last_step}")
         return last_words(self.state(self.last_step))
 
     def holding(self, expression: str, steps: Sequence[int]) -> list[int]:
@@ -160,6 +169,17 @@ class Evidence:
         """
         watch = Watch(self._source, self.run.id, expression)
         return [step for step in steps if watch.holds_at(step)]
+
+    def unknown(self, expression: str, steps: Collection[int]) -> dict[int, str]:
+        """Why nobody can know whether an expression holds, by those among some steps of which nobody can.
+
+        Raises:
+            InvalidExpression: it cannot be read.
+        """
+        read = parse(expression)
+        rows = [(0, None), *((step.number, step) for step in self.steps)]
+        found = {number: why_unknown(step, read) for number, step in rows if number in steps}
+        return {number: why for number, why in found.items() if why}
 
 
 def _is_halted(step: Step) -> bool:

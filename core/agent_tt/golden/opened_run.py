@@ -116,7 +116,11 @@ class OpenedRun:
 
     @property
     def answer(self) -> str | None:
-        """What the agent answered in the end; None where that cannot be told."""
+        """What the agent answered in the end; None where its last state says none.
+
+        Raises:
+            StepNotFound: no checkpoint of its last step is kept.
+        """
         return self._evidence.answer
 
     def calls(self, name: str | None = None) -> list[MadeCall]:

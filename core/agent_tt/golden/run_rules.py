@@ -139,15 +139,21 @@ class Expression(Rule):
         if self.at == "end":
             if not run.is_whole:
                 return unknown(HALTED)
+            doubts = run.unknown(self.holds, [run.last_step])
+            if doubts:
+                return unknown(doubts[run.last_step])
             held = run.holding(self.holds, [run.last_step])
             return passed("it holds") if held else failed("it does not hold", run.last_step or None)
         steps = [step for step in run.completed if step]
-        held = run.holding(self.holds, steps)
-        if self.at == "once":
-            if held:
-                return passed(f"it holds after step {held[0]}", held[0])
-            return failed("it holds after no step") if run.is_whole else unknown(HALTED)
-        broken = next((step for step in steps if step not in set(held)), None)
-        if broken is not None:
+        doubts = run.unknown(self.holds, steps)
+        held = run.holding(self.holds, [step for step in steps if step not in doubts])
+        if self.at == "once" and held:
+            return passed(f"it holds after step {held[0]}", held[0])
+        broken = next((step for step in steps if step not in doubts and step not in set(held)), None)
+        if self.at == "always" and broken is not None:
             return failed(f"it does not hold after step {broken}", broken)
+        if doubts:
+            return unknown(next(iter(doubts.values())))
+        if self.at == "once":
+            return failed("it holds after no step") if run.is_whole else unknown(HALTED)
         return passed("it holds after every step") if run.is_whole else unknown(HALTED)

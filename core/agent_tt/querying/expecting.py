@@ -15,14 +15,14 @@ from agent_tt.redaction.keyed import keyed_marks_in
 from agent_tt.redaction.marks import MARK, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run, RunStatus, Step
     from agent_tt.protocols import RunSource
-    from agent_tt.querying.expressions.tree import Place
+    from agent_tt.querying.expressions.tree import Expression, Place
 
-__all__ = ["Came", "Hoped", "hoped_of", "judge"]
+__all__ = ["Came", "Hoped", "hoped_of", "judge", "why_unknown", "why_unknown_at_the_end"]
 
 Came: TypeAlias = Literal["came", "did not come", "unknown"]
 """Whether what was hoped came."""
@@ -104,15 +104,47 @@ def _unknown(source: RunSource, run: Run, text: str) -> str:
     asked = list(facts(parse_predicate(text).expression.root))
     if run.status in _NOT_ENDED:
         return _NOT_ENDED[run.status]
-    steps, last = source.steps(run.id), source.step_count(run.id)
-    if run.status == "failed" and last == (run.fork_step or 0):
+    if run.status == "failed" and source.step_count(run.id) == (run.fork_step or 0):
         return "it failed before its first step"
-    step = steps[-1] if steps else None
-    for root, place in asked:
+    return _unknown_at_the_end(source, run, asked)
+
+
+def why_unknown_at_the_end(source: RunSource, run: Run, expression: Expression) -> str:
+    """Why nobody can know whether an expression holds after the last step of a run; "" where one can.
+
+    Raises:
+        AgentTTError: the last state cannot be read.
+    """
+    return _unknown_at_the_end(source, run, list(facts(expression.root)))
+
+
+def _unknown_at_the_end(source: RunSource, run: Run, asked: Sequence[tuple[str, Place]]) -> str:
+    last = source.step_count(run.id)
+    steps = source.steps(run.id, last, last + 1) if last else ()
+    why = _unknown_of(steps[-1] if steps else None, asked, "the last step")
+    if why:
+        return why
+    if any(root == "state" and _is_masked(source.state(run.id, last), place) for root, place in asked):
+        return "a value that it asks about holds the mark of a secret"
+    return ""
+
+
+def why_unknown(step: Step | None, expression: Expression) -> str:
+    """Why nobody can know whether an expression holds after a step; "" where one can, as far as the step's row says.
+
+    Args:
+        step: the step; None for the input.
+        expression: what is asked.
+    """
+    return _unknown_of(step, facts(expression.root), "the input" if step is None else f"step {step.number}")
+
+
+def _unknown_of(step: Step | None, asked: Iterable[tuple[str, Place]], called: str) -> str:
+    for root, _ in asked:
         if root in _MEASURED and _is_unmeasured(step, root):
-            return f"the last step says nothing of {root}, or not all"
-        if root == "state" and _is_masked(source.state(run.id, last), place):
-            return "a value that it asks about holds the mark of a secret"
+            return f"{called} says nothing of {root}, or not all"
+        if root == "state" and step is not None and step.is_unkept:
+            return f"no checkpoint is kept of {called}"
     return ""
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.outcome import final_state, last_words
-from agent_tt.errors import AgentTTError, InvalidExpression
+from agent_tt.errors import AgentTTError
 from agent_tt.model import STOPPED_BY_LIMIT
+from agent_tt.querying.expecting import why_unknown_at_the_end
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.sweeping.definition import Cell, Definition, definition_of
 from agent_tt.sweeping.intervals import wilson
@@ -94,7 +95,7 @@ class Sample:
         cost_usd: US dollars, likewise.
         duration_us: from its start to its end.
         found: for each outcome what the last state has there.
-        holds: for each outcome whether it holds; None where it compares nothing.
+        holds: for each outcome whether it holds; None where it compares nothing, and where that is not known.
         answer: the run's last words, read off its state.
         unpriced: how many of its model calls have no known price: `cost_usd` is that of the others.
     """
@@ -111,6 +112,8 @@ class Sample:
     holds: tuple[bool | None, ...] = ()
     answer: str | None = None
     unpriced: int = 0
+    knows_end: bool = True
+    """Whether the state after its last step is known; else `found` and `answer` may only be missing."""
 
     @property
     def is_done(self) -> bool:
@@ -131,7 +134,7 @@ class Tally:
         samples: how many there are to be.
         done: how many came to an outcome; all below is about these.
         succeeded: how many of them succeeded.
-        holds: for each outcome how many it held for; None where it compares nothing.
+        holds: for each outcome how many it held for, among those that tell; None where it compares nothing.
         steps, tokens, cost_usd, duration_us: means over those that know; None where none does.
         unpriced: how many of their model calls have no known price.
     """
@@ -332,13 +335,16 @@ class MatrixReader:
             tuple(self._holds(each, run) if each.compares else None for each in asked),
             last_words(state),
             sum(step.unpriced for step in steps),
+            knows_end=state is not None,
         )
 
-    def _holds(self, asked: Predicate, run: Run) -> bool:
+    def _holds(self, asked: Predicate, run: Run) -> bool | None:
         try:
+            if why_unknown_at_the_end(self._source, run, asked.expression):
+                return None
             return Watch(self._source, run.id, asked.expression).holds_at(self._source.step_count(run.id))
-        except InvalidExpression:  # a pattern would take too long on what this one run holds
-            return False
+        except AgentTTError:  # its state is damaged, or a pattern would take too long on what this one run holds
+            return None
 
     def _spent(self, run: Run) -> tuple[float | None, int]:
         """What a run has cost, and how many of its model calls have no known price."""
@@ -393,7 +399,7 @@ def _tally(samples: Iterable[Sample], asked: Sequence[Predicate]) -> Tally:
         done=len(done),
         succeeded=Rate(sum(sample.status == "succeeded" for sample in done), len(done)),
         holds=tuple(
-            Rate(sum(sample.holds[index] is True for sample in done), len(done)) if each.compares else None
+            _rate_of([sample.holds[index] for sample in done]) if each.compares else None
             for index, each in enumerate(asked)
         ),
         steps=_mean(sample.steps for sample in done),
@@ -402,6 +408,11 @@ def _tally(samples: Iterable[Sample], asked: Sequence[Predicate]) -> Tally:
         duration_us=_mean(sample.duration_us for sample in done),
         unpriced=sum(sample.unpriced for sample in done),
     )
+
+
+def _rate_of(held: Iterable[bool | None]) -> Rate:
+    known = [each for each in held if each is not None]
+    return Rate(sum(known), len(known))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

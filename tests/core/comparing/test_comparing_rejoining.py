@@ -217,6 +217,9 @@ def test_states_without_digests_are_compared_themselves_and_those_that_cannot_be
         def digest(self, _step: int) -> str | None:
             return None
 
+        def lacks_state(self, _step: int) -> bool:
+            return False
+
         def state(self, step: int) -> Wire:
             if not step:
                 raise Damaged("its bytes are gone")

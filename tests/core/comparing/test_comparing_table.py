@@ -14,8 +14,9 @@ from tests.core.memory_store import Did, MemorySource
 import agent_tt
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.comparing.runs.edits import edit_words
-from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers
+from agent_tt.comparing.runs.equal_answers import group_answers
 from agent_tt.comparing.runs.table import SORT_KEYS, Table, TableReader
+from agent_tt.comparing.steps.outcome import NO_ANSWER
 from agent_tt.errors import Damaged, Interrupted, RunNotFound
 from agent_tt.model import AgentCode, Edit, ErrorInfo, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts

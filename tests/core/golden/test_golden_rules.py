@@ -243,3 +243,44 @@ def test_a_tool_of_unknown_effect_is_not_said_to_write_nothing():
     steps.__dict__["tools"] = tuple(replace(use, effect=None) for use in steps.tools)
     assert Never(writes=True).judge(steps).verdict == "unknown"
     assert Never(writes=True, but=("look",)).judge(steps).verdict == "passed"
+
+
+LOST = [Did("first", state={"n": 1, "answer": "Oslo"}), Did("last", is_kept=False)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Answer(equals="Oslo"),
+        Answer(contains=("Rome",)),
+        State("n", equals="1"),
+        Expression("state.n == 1"),
+        Expression("state.n == 1", at="always"),
+        Expression("state.n == 2", at="once"),
+        Expression("not (state.n == 1)"),
+    ],
+)
+def test_what_a_state_would_say_that_was_not_kept_is_unknown(rule):
+    judged = rule.judge(evidence(LOST))
+    assert (judged.verdict, judged.said) == ("unknown", "no checkpoint is kept of step 2")
+
+
+def test_what_is_known_without_the_state_that_was_not_kept_is_judged():
+    assert verdict_of(Expression("state.n == 1", at="once"), LOST) == "passed"
+    assert verdict_of(Expression("state.n == 2", at="always"), LOST) == "failed"
+    assert verdict_of(Expression('name == "last"'), LOST) == "passed"
+    assert [rule.kind for rule in propose(evidence(LOST))] == ["ends", "never", "at_most"]
+
+
+@pytest.mark.parametrize("holds", ["cost < 1", "cost > 1", "not (cost > 1)", "tokens < 9", "not (tokens_in > 9)"])
+def test_figures_that_nobody_measured_are_unknown(holds):
+    steps = [Did("ask", answer="hi", state={"n": 1})]
+    assert verdict_of(Expression(holds), steps) == "unknown"
+    assert verdict_of(Expression(holds, at="always"), steps) == "unknown"
+    assert verdict_of(Expression(holds, at="once"), steps) == "unknown"
+
+
+def test_figures_that_were_measured_are_judged():
+    steps = [Did("ask", answer="hi", tokens=(5, 5), cost_usd=0.5)]
+    assert verdict_of(Expression("cost < 1 and tokens < 20"), steps) == "passed"
+    assert verdict_of(Expression("cost > 1"), steps) == "failed"

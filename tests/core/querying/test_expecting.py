@@ -78,3 +78,12 @@ def test_a_last_state_that_cannot_be_read_leaves_it_unknown(monkeypatch):
     monkeypatch.setattr(source, "state", damaged)
     found = judge(source, source.run("run"), "paid == false")
     assert (found.came, found.to_json()["came"], found.why) == ("unknown", None, "state 1 is damaged")
+
+
+@pytest.mark.parametrize("text", ["paid == true", "paid", "nowhere == 1", "changed(state.paid)", "not paid"])
+def test_a_last_state_that_was_not_kept_leaves_it_unknown(text):
+    source = MemorySource()
+    source.add("run", [Did("first", state=STATE), Did("last", is_kept=False)])
+    found = judge(source, source.run("run"), text)
+    assert (found.came, found.why) == ("unknown", "no checkpoint is kept of the last step")
+    assert judge(source, source.run("run"), 'name == "last"').came == "came"

@@ -171,3 +171,25 @@ def test_an_expression_is_asked_of_the_last_step(by_hand: ByHand) -> None:
     (cell,) = by_hand.matrix(sweep).cells
     assert [sample.holds for sample in cell.samples] == [(True, True), (False, True), (False, True)]
     assert [rate.count for rate in cell.tally.holds if rate is not None] == [1, 3]
+
+
+ASKING = Definition(
+    (Axis("set", "temperature", (0,)),),
+    fork=ForkRequest(1),
+    samples=3,
+    outcomes=("cost < 1", "mail == 'a@b.example'", "answer"),
+)
+
+
+def test_of_an_outcome_that_nobody_knows_it_is_not_said_that_it_does_not_hold(by_hand: ByHand) -> None:
+    sweep = by_hand.begin(ASKING)
+    by_hand.took(sweep, 1, 1, state={"mail": "a@b.example", "answer": "x"})
+    by_hand.took(sweep, 1, 2, state={"mail": "<redacted>", "answer": "x"}, spent=(100, 10, None))
+    by_hand.took(sweep, 1, 3, "failed", {"mail": "c@d.example"}, error=TOO_HOT, spent=(1, 1, 2.0))
+    (cell,) = by_hand.matrix(sweep).cells
+    assert [sample.holds for sample in cell.samples] == [
+        (True, True, None),
+        (None, None, None),
+        (False, False, None),
+    ]
+    assert [(rate.count, rate.runs) for rate in cell.tally.holds if rate is not None] == [(1, 2), (1, 2)]

@@ -219,12 +219,13 @@ def print_answers(terminal: Terminal, about: str, groups: Sequence[Answer], diff
         about: what they answer.
         groups: the answers.
         different: how many different ones there are.
-        succeeded: among how many runs.
+        succeeded: among how many runs, of which the answer is known.
     """
     if not groups:
         return
     terminal.line()
-    said = f"{different} different in {succeeded}" if succeeded else "no run succeeded"
+    none = "no run succeeded" if all(answer.failed for answer in groups) else "none is known"
+    said = f"{different} different in {succeeded}" if succeeded else none
     terminal.line(Cell(terminal.safe(about).upper() + "  ", "muted"), Cell(said, "muted"))
     for answer in groups[:_MOST_ANSWERS]:
         head = f"{answer.letter} {answer.count:>4}{terminal.glyphs.times}  "

@@ -62,6 +62,7 @@ class Comparison:
         final_changes: What turns the final state of A, after its last step in any lane, into that of B; another order
             of keys is not a change. Each lane has a count of its own.
         unread: What could not be read, in words: of that nobody knows whether it is the same.
+        unkept: What of that is not damaged: no checkpoint of it is kept.
     """
 
     a: Run
@@ -83,6 +84,7 @@ class Comparison:
     lanes: tuple[LanePair, ...] = ()
     difference: Difference = field(default_factory=Difference)
     unread: tuple[str, ...] = ()
+    unkept: tuple[str, ...] = ()
 
     @property
     def pairs(self) -> list[tuple[int, int, bool]]:
@@ -242,6 +244,7 @@ class Against:
             difference=difference_of(outcome_a, b.outcome),
             final_changes=final_changes,
             unread=(*(f"{what} of A" for what in a.unread), *(f"{what} of B" for what in b.unread)),
+            unkept=(*(f"{what} of A" for what in a.unkept), *(f"{what} of B" for what in b.unkept)),
         )
 
 

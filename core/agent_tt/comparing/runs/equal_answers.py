@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
 
-__all__ = ["NONE", "NO_ANSWER", "Answer", "AnswerGroups", "group_answers", "why_not"]
+__all__ = ["NONE", "UNKNOWN", "Answer", "AnswerGroups", "group_answers", "why_not"]
 
 K = TypeVar("K", bound="Hashable")
 
@@ -24,8 +24,10 @@ _MORE: Final = "+"
 NONE: Final = "-"
 """Stands for every answer of a run that failed, and for none."""
 
-NO_ANSWER: Final = "no answer"
-"""The words for a run that ended well and said nothing."""
+UNKNOWN: Final = "?"
+"""Stands for the answers of runs that ended well, and of which nobody knows what they said: equal or not."""
+
+_NOT_KNOWN: Final = "not known, as the state after the last step is not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Answer:
     """Several runs that ended with the same answer.
 
     Attributes:
-        letter: what stands for it; `-` of runs that did not succeed.
+        letter: what stands for it; `-` of runs that did not succeed, `?` of those whose answer is not known.
         count: how many runs.
         text: what they came to.
         failed: whether it is an error.
@@ -43,6 +45,11 @@ class Answer:
     count: int
     text: str
     failed: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is an answer, and the same of all these runs."""
+        return not self.failed and self.letter != UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +67,39 @@ class AnswerGroups(Generic[K]):
     @property
     def different(self) -> int:
         """How many different answers there are."""
-        return sum(not group.failed for group in self.groups)
+        return sum(group.is_known for group in self.groups)
 
     @property
     def succeeded(self) -> int:
         """Among how many."""
-        return len(self.letters)
+        return sum(group.count for group in self.groups if group.is_known)
 
 
-def group_answers(said: Mapping[K, str], wrong: Iterable[str] = ()) -> AnswerGroups[K]:
+def group_answers(said: Mapping[K, str | None], wrong: Iterable[str] = ()) -> AnswerGroups[K]:
     """Put equal answers under letters, the most frequent first; of equally frequent ones the earlier.
 
     Answers that differ in ids, times or marks of redaction alone count as one (see `comparing.values.made_anew`), and
     the first of them stands for all.
 
     Args:
-        said: the answers of the runs that ended well, by what each run is known by.
+        said: the answers of the runs that ended well, by what each run is known by; None where that is not known.
         wrong: for each run that did not, why.
     """
-    forms = {which: with_one_form(text) for which, text in said.items()}
+    texts = [text for text in said.values() if text is not None]
+    forms = {which: with_one_form(text) for which, text in said.items() if text is not None}
     counts = Counter(forms.values())
     names: dict[str, str] = {}
     for index, (form, _) in enumerate(counts.most_common()):
         names[form] = _LETTERS[index] if index < len(_LETTERS) else _MORE
-    groups = [Answer(names[form], counts[form], text) for form, text in _first_texts(said.values(), names)]
+    groups = [Answer(names[form], counts[form], text) for form, text in _first_texts(texts, names)]
+    if len(texts) < len(said):
+        groups.append(Answer(UNKNOWN, len(said) - len(texts), _NOT_KNOWN))
     errors = list(wrong)
     failures = Counter(map(with_one_form, errors))
     failed = _first_texts(errors, dict(failures.most_common()))
     groups += [Answer(NONE, failures[form], text, failed=True) for form, text in failed]
-    return AnswerGroups(tuple(groups), {which: names[form] for which, form in forms.items()})
+    letters = {which: names[forms[which]] if which in forms else UNKNOWN for which in said}
+    return AnswerGroups(tuple(groups), letters)
 
 
 def _first_texts(texts: Iterable[str], order: Iterable[str]) -> list[tuple[str, str]]:

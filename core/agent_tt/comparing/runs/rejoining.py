@@ -244,6 +244,8 @@ def changes_between(a: RunView, b: RunView, step_a: int, step_b: int) -> int | N
     one, other = a.digest(step_a), b.digest(step_b)
     if one is not None and one == other:
         return 0
+    if a.lacks_state(step_a) or b.lacks_state(step_b):
+        return None
     try:
         return len(differences(a.state(step_a), b.state(step_b)))
     except AgentTTError:

@@ -50,6 +50,7 @@ class RunView:
         pages: whether the source gives calls of many steps at once.
         gives_digests: whether it gives the digests of states at once, too, and these are of what is compared.
         unread: what could not be read, in words: nothing is known of whether that is the same.
+        unkept: what of that is not damaged: no checkpoint of it is kept.
     """
 
     def __init__(self, source: RunSource, run: Run) -> None:
@@ -65,6 +66,7 @@ class RunView:
         self._has_bookkeeping = self.pages and any(step.facts.checkpoint_id is not None for step in self.steps)
         self.gives_digests = self.pages and not self._has_bookkeeping
         self.unread: dict[str, None] = {}
+        self.unkept: set[str] = set()
         self._moves: dict[int, Move] = {}
         self._shared = 0
         self._heads: dict[int, list[Call]] = {}
@@ -157,6 +159,8 @@ class RunView:
 
     def digest(self, number: int) -> bytes | None:
         """The digest of the state after a step; None where it is not known, or the step took no checkpoint."""
+        if self.lacks_state(number):
+            return None
         known = self._digests.get(number)
         if known is None and (not self.gives_digests or self._digests_from is None or number < self._digests_from):
             try:
@@ -182,13 +186,22 @@ class RunView:
 
     @cached_property
     def final_state(self) -> Wire:
-        """The state after its last step; None where it has none, or none that can be read."""
+        """The state after its last step; None where it has none, or none that is kept and can be read."""
         last = len(self.steps)
+        if self.lacks_state(last):
+            self.unread[_state_after(last)] = None
+            self.unkept.add(_state_after(last))
+            return None
         try:
             return self.state(last)
         except AgentTTError:
             self.unread[_state_after(last)] = None
             return None
+
+    def lacks_state(self, number: int) -> bool:
+        """Whether no checkpoint of a step is kept: what is read after it is the state of an earlier one."""
+        step = self.by_number.get(number)
+        return step is not None and step.is_unkept
 
     @property
     def knows_final_state(self) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from agent_tt._dataclass import dataclass
 from agent_tt.comparing.runs.comparison import Against
 from agent_tt.comparing.runs.edits import changed_on_the_way
-from agent_tt.comparing.runs.equal_answers import NO_ANSWER, NONE, group_answers, why_not
+from agent_tt.comparing.runs.equal_answers import NONE, group_answers, why_not
 from agent_tt.comparing.steps.outcome import difference_of
 from agent_tt.errors import AgentTTError, Interrupted
 
@@ -100,7 +100,8 @@ class Table:
         outcome: How it ended, without what its calls carried; None where nothing was compared with it.
         rows: The others.
         answers: What all of them and the base came to, equal answers under one letter.
-        letters: The letter of each run that is over, by its id; `-` of one that did not succeed.
+        letters: The letter of each run that is over, by its id; `-` of one that did not succeed, `?` of one whose
+            answer is not known.
     """
 
     base: Run
@@ -116,8 +117,13 @@ class Table:
 
     @property
     def succeeded(self) -> int:
-        """How many of them, with the base, ended well and so have an answer."""
-        return sum(group.count for group in self.answers if not group.failed)
+        """How many of them, with the base, ended well and have an answer that is known."""
+        return sum(group.count for group in self.answers if group.is_known)
+
+    @property
+    def different(self) -> int:
+        """How many different answers there are among these."""
+        return sum(group.is_known for group in self.answers)
 
     def letter(self, run_id: str) -> str:
         """What stands for the answer of a run: `-` where it failed, "" where nobody knows yet."""
@@ -221,7 +227,7 @@ class TableReader:
         read = [row for row in rows if row.outcome is not None and row.outcome.steps not in row.damaged]
         known = [(self.base, self.outcome), *((row.run, row.outcome) for row in read)]
         ended = [(run, outcome) for run, outcome in known if outcome is not None and outcome.status != "running"]
-        said = {run.id: outcome.answer or NO_ANSWER for run, outcome in ended if outcome.status == "succeeded"}
+        said = {run.id: outcome.last_words for run, outcome in ended if outcome.status == "succeeded"}
         wrong = [why_not(run, outcome.status) for run, outcome in ended if outcome.status != "succeeded"]
         found = group_answers(said, wrong)
         letters = {run.id: found.letters.get(run.id, NONE) for run, _ in ended}

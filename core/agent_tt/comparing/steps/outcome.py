@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.effects import Effects, effects_in
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, ErrorInfo, Run, RunStatus, Step
     from agent_tt.protocols import RunSource
+
+NO_ANSWER: Final = "no answer"
+"""The words for a run that ended well and said nothing."""
 
 _ANSWER_KEYS = ("answer", "final_answer", "output", "result")
 _TOOLS = frozenset({"tool", "http"})
@@ -42,6 +45,7 @@ class Outcome:
         answer: Its last words: the state's `answer` (or the like), else the last message of a model.
         effects: What it did to the world, and what it was kept from; of a fork only what it did itself.
         unpriced: How many model calls have no known price: `cost_usd` is that of the others.
+        knows_end: Whether the state after its last step is known; else `answer` may only be missing.
     """
 
     status: RunStatus
@@ -56,6 +60,12 @@ class Outcome:
     answer: str | None = None
     effects: Effects = field(default_factory=Effects)
     unpriced: int = 0
+    knows_end: bool = True
+
+    @property
+    def last_words(self) -> str | None:
+        """The answer in words, also where it is none; None where nobody knows what it was."""
+        return self.answer or (NO_ANSWER if self.knows_end else None)
 
     @property
     def whole_cost(self) -> float | None:
@@ -131,7 +141,7 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         run: The run.
         steps: All its steps.
         calls: All their calls.
-        final_state: The state after its last step.
+        final_state: The state after its last step; None where it is not known.
     """
     steps, calls = list(steps), list(calls)
     tools: Counter[str] = Counter()
@@ -158,6 +168,7 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
         error=run.error,
         answer=last_words(final_state),
+        knows_end=final_state is not None,
         effects=effects_in(
             (call for call in calls if call.step > (run.fork_step or 0)), is_running=run.status == "running"
         ),
@@ -177,9 +188,12 @@ def cost_of(steps: Iterable[Step]) -> float | None:
 
 
 def final_state(source: RunSource, run_id: str) -> Wire:
-    """The state after a run's last step; None where it has none, or none that can be read."""
+    """The state after a run's last step; None where it has none, or none that is kept and can be read."""
     try:
-        return without_bookkeeping(source.state(run_id, source.step_count(run_id)))
+        last = source.step_count(run_id)
+        if any(step.is_unkept for step in (source.steps(run_id, last, last + 1) if last else ())):
+            return None
+        return without_bookkeeping(source.state(run_id, last))
     except AgentTTError:  # a damaged end must not hide what the steps did; `verify` names the damage
         return None
 

@@ -104,7 +104,7 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
             _print(options.terminal(), (a, b), comparison)
     if comparison.differs:
         return 1
-    return Damaged.exit_code if comparison.unread else 0
+    return Damaged.exit_code if set(comparison.unread) - set(comparison.unkept) else 0
 
 
 def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -> None:

@@ -65,8 +65,7 @@ def print_table(terminal: Terminal, table: Table, rows: Sequence[TableRow], *, h
     for line in textwrap.wrap(_legend(terminal, table, parts), terminal.columns):
         terminal.line(Cell(line, "muted"))
     terminal.line(Cell(", ".join(summary_of(table)), "muted"))
-    different = sum(not each.failed for each in table.answers)
-    print_answers(terminal, "answer", table.answers, different, table.succeeded)
+    print_answers(terminal, "answer", table.answers, table.different, table.succeeded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,10 +141,10 @@ def _tried(suite: Suite, *, show: bool) -> tuple[list[Tried], bool]:
 
 
 def _answers(done: Sequence[Tried]) -> AnswerGroups[str]:
-    from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers, why_not
+    from agent_tt.comparing.runs.equal_answers import group_answers, why_not
 
     ended = {each.run.id: each.now.outcome for each in done if each.now is not None}
-    said = {run_id: out.answer or NO_ANSWER for run_id, out in ended.items() if out.status == "succeeded"}
+    said = {run_id: out.last_words for run_id, out in ended.items() if out.status == "succeeded"}
     wrong = [
         out.error.short if out.error is not None else why_not(None, out.status)
         for out in ended.values()

@@ -105,9 +105,10 @@ def _cell(matrix: Matrix, cell: MatrixCell) -> Shape:
 
 def _sample(definition: Definition, sample: Sample) -> Shape:
     outcomes: Shape = {}
-    for asked, found, holds in zip(definition.outcomes, sample.found, sample.holds, strict=False):
+    asked = zip(definition.outcomes, definition.predicates, sample.found, sample.holds, strict=False)
+    for text, each, found, holds in asked:
         said: Shape = {} if isinstance(found, Missing) else {"value": found}
-        outcomes[asked] = said if holds is None else {**said, "holds": holds}
+        outcomes[text] = {**said, "holds": holds} if each.compares else said
     run = sample.run
     return {
         "sample": sample.number,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.runs.equal_answers import NO_ANSWER
+from agent_tt.comparing.steps.outcome import NO_ANSWER
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut_start, fair_share, width
 
@@ -109,7 +109,7 @@ def counts_of(outcome: Outcome) -> tuple[str, str, str]:
 def summary_of(table: Table) -> list[str]:
     """`5 runs`, `4 differ`, `2 different answers`, `1 cannot be read`: what is to be said of all rows."""
     rows = table.rows
-    different = sum(not each.failed and each.text != NO_ANSWER for each in table.answers)
+    different = sum(each.is_known and each.text != NO_ANSWER for each in table.answers)
     differ = sum(row.differs is True for row in rows)
     unread = sum(row.error is not None for row in rows)
     parts = [fmt.counted(len(rows), "run")]

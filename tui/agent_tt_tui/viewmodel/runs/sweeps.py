@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import compare_runs
-from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers, why_not
+from agent_tt.comparing.runs.equal_answers import group_answers, why_not
+from agent_tt.comparing.steps.outcome import NO_ANSWER
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt.querying.expressions.values import Missing
 from agent_tt_tui import format as fmt
@@ -66,7 +67,7 @@ def answers_of(matrix: Matrix, outcome: int | None = None) -> Answers:
     predicates = matrix.definition.predicates
     paths = [index for index, each in enumerate(predicates) if not each.compares]
     asked = outcome if outcome is not None else paths[0] if paths else None
-    texts: dict[tuple[int, int], str] = {}
+    texts: dict[tuple[int, int], str | None] = {}
     wrong: list[str] = []
     for cell in matrix.cells:
         for sample in cell.samples:
@@ -75,17 +76,21 @@ def answers_of(matrix: Matrix, outcome: int | None = None) -> Answers:
             if sample.status != "succeeded":
                 wrong.append(why_not(sample.run, sample.status)[:_LONGEST])
                 continue
-            texts[cell.cell.number, sample.number] = _text(sample, asked)
+            compares = asked is not None and predicates[asked].compares
+            texts[cell.cell.number, sample.number] = _text(sample, asked, compares=compares)
     found = group_answers(texts, wrong)
     about = "answer" if asked is None else predicates[asked].text
     return Answers(about, found.groups, found.letters, found.different, found.succeeded)
 
 
-def _text(sample: Sample, asked: int | None) -> str:
+def _text(sample: Sample, asked: int | None, *, compares: bool) -> str | None:
+    """What a sample came to, in words; None where nobody knows."""
+    if asked is not None and compares:
+        return {True: "holds", False: "does not hold", None: None}[sample.holds[asked]]
+    if not sample.knows_end:
+        return None
     if asked is None:
         return sample.answer[:_LONGEST] if sample.answer else NO_ANSWER
-    if sample.holds[asked] is not None:
-        return "holds" if sample.holds[asked] else "does not hold"
     found = sample.found[asked]
     return "nothing there" if isinstance(found, Missing) else summary(found, _LONGEST)
 
