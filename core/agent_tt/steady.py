@@ -10,6 +10,7 @@ files that stay, the machine) is not seen, so that no difference is seen never s
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted, RunNotFound
 from agent_tt.launching.command import has_hash_seed, new_hash_seed, record_command
 from agent_tt.model.facts import RunFacts
+from agent_tt.model.shown import counted
 from agent_tt.replaying.divergence import AT_THE_END, HALTING, ChangedPart
 from agent_tt.replaying.findings.findings import changed_output
 from agent_tt.replaying.findings.question_likeness import looks_made_anew, looks_reordered
@@ -33,15 +35,16 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.settings import OutsideEffect
-    from agent_tt.model import Run
+    from agent_tt.model import Run, Step
     from agent_tt.patching.kinds import PatchKind
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.divergence import Finding
 
 __all__ = ["Differing", "Steadiness", "SteadyRun", "check_steady"]
 
-Place: TypeAlias = Literal["call", "state", "output", "end"]
-"""Where a value differs: in what is asked, in the state after a step, in what is printed; or how the program ends."""
+Place: TypeAlias = Literal["call", "step", "state", "output", "end"]
+"""Where a value differs: in what is asked, in the state after a step, in what is printed; else which steps the program
+takes, or how it ends."""
 
 Seen: TypeAlias = Literal["no difference seen", "differs", "unknown"]
 
@@ -113,6 +116,7 @@ class SteadyRun:
         calls: how many calls of the second run were answered.
         states: how many states were compared.
         output: whether what was printed was compared.
+        halted: whether the second run was halted, at the last difference of what is asked.
     """
 
     name: str
@@ -121,6 +125,12 @@ class SteadyRun:
     calls: int = 0
     states: int = 0
     output: bool = False
+    halted: bool = False
+
+    @property
+    def halted_at(self) -> Differing | None:
+        """The difference at which the second run was halted; None where it came to its end."""
+        return next((each for each in reversed(self.differing) if self.halted and each.place == "call"), None)
 
     @property
     def seen(self) -> Seen:
@@ -216,6 +226,9 @@ def _twice(store: RunSource, run: Run, seed: str | None, timeout: float | None) 
     except AgentTTError as error:
         return SteadyRun(run.name, unknown=(f"could not be run again: {error.message}",))
     left = {each.is_the_same_as for each in steady.differing}
+    end = steady.halted_at
+    if end is not None and end.is_the_same_as not in {each.is_the_same_as for each in found.differing}:
+        return found  # it was halted elsewhere: what would have been gone behind that nobody knows
     told = (each if each.is_the_same_as in left else replace(each, looks=_SET_ORDER) for each in found.differing)
     return replace(found, differing=tuple(told))
 
@@ -242,14 +255,17 @@ def _compared(store: RunSource, run: Run, started: Run, timeout: float | None) -
         now = store.run(now_id)
     except RunNotFound:
         unknown.append("its states were not compared: the second run recorded nothing")
-        return SteadyRun(run.name, tuple(differing), tuple(unknown), report.served)
+        return SteadyRun(run.name, tuple(differing), tuple(unknown), report.served, halted=is_halted)
     states = [*_states(store, run, now, is_halted=is_halted)]
+    differing += [] if is_halted else _in_steps(store.steps(run.id), store.steps(now.id))
     differing += _in_states(states)
     before, after = (None, None) if is_halted else (store.output(run.id), store.output(now.id))
     if before is not None and after is not None and (before.digest, before.size) != (after.digest, after.size):
         differing += _of_parts("output", "", changed_output(before, after).changes)
     is_output_compared = before is not None and after is not None
-    return SteadyRun(run.name, tuple(differing), tuple(unknown), report.served, len(states), is_output_compared)
+    return SteadyRun(
+        run.name, tuple(differing), tuple(unknown), report.served, len(states), is_output_compared, is_halted
+    )
 
 
 def _of_finding(finding: Finding) -> list[Differing]:
@@ -286,6 +302,24 @@ def _states(store: RunSource, run: Run, now: Run, *, is_halted: bool) -> Iterato
             return
         number = after.number
         yield number, after.name, store.state(run.id, number), store.state(now.id, number)
+
+
+def _in_steps(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Differing]:
+    """Say where other steps were taken: of lanes beside each other only which there are, as their order is chance."""
+    if len(before) != len(after):
+        said = f"the first run took {counted(len(before), 'step')}, the second {counted(len(after), 'step')}"
+        yield Differing("step", "", said=said)
+    if len({step.lane for step in (*before, *after)}) > 1:
+        took = [Counter(step.name for step in steps) for steps in (before, after)]
+        for alone, which in ((took[0] - took[1], "first"), (took[1] - took[0], "second")):
+            if alone:
+                yield Differing("step", next(iter(alone)), said=f"more often in the {which} run")
+        return
+    for one, other in zip(before, after, strict=False):
+        if one.name != other.name:
+            said = f"step {one.number} is {one.name} in the first run, {other.name} in the second"
+            yield Differing("step", "", then=one.name, now=other.name, said=said)
+            return
 
 
 def _in_states(states: Iterable[tuple[int, str, Wire, Wire]]) -> Iterator[Differing]:

@@ -129,3 +129,34 @@ def test_runs_of_the_programs_own_keep_the_order_of_sets_and_what_was_patched(pr
     recorded = record_command(command, store=tmp_path / "runs.db", patch=("clock",))
     with closing(open_store(tmp_path / "runs.db")) as store:
         assert run_replay(store, recorded.runs[0]).verdict == "as_recorded"
+
+
+COUNTER = 'p = pathlib.Path("n"); n = int(p.read_text()) if p.exists() else 0; p.write_text(str(n + 1))'
+
+
+def test_other_steps_are_a_difference_also_where_nothing_was_asked(program):
+    more = only(program(COUNTER, "for _ in range(n):", '    with run.step("more", state): state["count"] += 1'))
+    assert next((each.place, each.said) for each in more.differing) == (
+        "step",
+        "the first run took 2 steps, the second 3 steps",
+    )
+    assert more.seen == "differs"
+
+
+def test_a_step_of_another_name_is_a_difference(program):
+    run = only(program(COUNTER, 'with run.step(f"s{n}", state): pass'))
+    assert [(each.place, each.said) for each in run.differing] == [
+        ("step", "step 2 is s0 in the first run, s1 in the second")
+    ]
+
+
+def test_nothing_is_gone_with_the_seed_behind_the_place_where_a_run_was_halted(program):
+    run = only(
+        program(
+            COUNTER,
+            "def other(): return 1",
+            'if n == 2: agent_tt.tool(effect="read")(other)()',
+            "say(random.random())",
+        )
+    )
+    assert [(each.name, each.looks) for each in run.differing] == [("say", "")]
