@@ -19,7 +19,7 @@ A reaction, the first that fits:
 2. with an expectation: *noticed* where it holds at the end, *passed on* where it does not;
 3. *passed on*: a value that only the faulty answer has stands in a call that the control does not make, or in the final
    answer; of `nothing`, such a call has null where the control's has none;
-4. *noticed*: the fork asks the same tool the same again; or, after an error, something else than the control, or less;
+4. *noticed*: the fork asks the same tool the same again, more often than the control does; or, after an error, something else than the control, or less;
 5. *passed on*: it asks what the control asks, and its final answer is the same, but for ids, times and marks;
 6. else *unknown*: who asks or answers otherwise may have noticed, or have taken the fault for true.
 """
@@ -41,7 +41,7 @@ from agent_tt.comparing.values.made_anew import with_one_form
 from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, NotFound
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policy.policies import Rule, ToolPolicy, configured_policy
-from agent_tt.model import Edit
+from agent_tt.model import ACTING, Edit
 from agent_tt.querying.expecting import judge
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.rerunning.launch import start_fork
@@ -187,7 +187,7 @@ def _cut(value: Wire) -> Wire:
 
 @dataclass(frozen=True, slots=True)
 class _Did:
-    """What a fork did: its tools' questions after a place, what it said, and all it was given but for that place."""
+    """What a fork did: what it asked of the world after a place, what it said, and all it was given but for that place."""
 
     run: Run
     asked: tuple[tuple[str, Wire], ...]
@@ -266,7 +266,7 @@ def _did(source: RunSource, fork: Run, fault: Fault) -> _Did:
     asked = [
         (call.name, call.args)
         for call in sorted(calls, key=lambda call: (call.step, call.number))
-        if call.kind in ("tool", "http") and not call.facts.inside and (call.step, call.number) > place
+        if call.kind in ACTING and not call.facts.inside and (call.step, call.number) > place
     ]
     with suppress(AgentTTError):  # an input that was not kept
         known.append(source.state(fork.id, 0))
@@ -292,7 +292,7 @@ def _reaction(source: RunSource, fault: Fault, control: _Did, now: _Did, expect:
     if carried:
         return "passed on", carried
     if other is not None or is_halted:
-        return _of_other(fault, other)
+        return _of_other(fault, control, now, other)
     if control.answer is None or now.answer is None:
         return "unknown", "it asks the same, and no final answer is known"
     if with_one_form(control.answer) == with_one_form(now.answer):
@@ -308,13 +308,17 @@ def _first_other(control: Sequence[_Asked], now: Sequence[_Asked]) -> tuple[_Ask
     return next((pair for pair in zip_longest(control, now) if pair[0] != pair[1]), None)
 
 
-def _of_other(fault: Fault, other: tuple[_Asked | None, _Asked | None] | None) -> tuple[Reaction, str]:
+def _of_other(
+    fault: Fault, control: _Did, now: _Did, other: tuple[_Asked | None, _Asked | None] | None
+) -> tuple[Reaction, str]:
     """What asking otherwise says: who asks again, or met an error, has noticed; others may have taken it for true."""
-    before, now = (None, None) if other is None else other
-    if now is not None and now == (fault.call.name, fault.call.args):
-        return "noticed", f"it asks {now[0]} again"
-    if now is not None:
-        said = f"it asks otherwise: {now[0]}({summary(now[1], _SAID)})"
+    before, asked = (None, None) if other is None else other
+    same = fault.call.name, fault.call.args
+    # What the control asks again, too, is no reaction to the fault.
+    if asked == same and now.asked.count(same) > control.asked.count(same):
+        return "noticed", f"it asks {asked[0]} again"
+    if asked is not None:
+        said = f"it asks otherwise: {asked[0]}({summary(asked[1], _SAID)})"
     elif before is not None:
         said = f"it does not ask {before[0]}"
     else:

@@ -88,6 +88,20 @@ def test_who_asks_again_has_noticed_and_who_does_otherwise_may_not_have(shop):
     assert reactions(again)["look_up", "nothing"] == ("noticed", "it asks look_up again")
 
 
+def test_who_asks_again_without_a_fault_too_has_not_noticed(shop):
+    folder = shop('first["price"] if first else None; look_up("K-2002") if first else None; look_up(sys.argv[1])')
+    folder.write((folder.folder / "agent.py").read_text().replace('charge(first["price"])', "charge(59.9)"))
+    reaction, how = reactions(folder)["look_up", "nothing"]
+    assert (reaction, how.partition("(")[0]) == ("unknown", "it asks otherwise: look_up")
+
+
+def test_a_program_that_only_the_fault_starts_is_not_passed_over(shop):
+    folder = shop('import subprocess; first or subprocess.run(["true"]); first = first or {"price": 59.9}')
+    reaction, how = reactions(folder, allow=("subprocess *",))["look_up", "nothing"]
+    assert reaction == "unknown"
+    assert "it asks otherwise" in how
+
+
 def test_another_final_answer_is_unknown_until_somebody_says_what_it_is_to_say(shop):
     careful = 'first = first if first else {"price": 59.9, "sorry": state.update(answer="Sorry.")}'
     folder = shop(careful.replace("first = ", "first = ") + '; note = "Sorry." if "sorry" in first else "Thank you."')
