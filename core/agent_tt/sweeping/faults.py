@@ -19,7 +19,8 @@ A reaction, the first that fits:
 2. with an expectation: *noticed* where it holds at the end, *passed on* where it does not;
 3. *passed on*: a value that only the faulty answer has stands in a call that the control does not make, or in the final
    answer; of `nothing`, such a call has null where the control's has none;
-4. *noticed*: the fork asks the same tool the same again, more often than the control does; or, after an error, something else than the control, or less;
+4. *noticed*: the fork asks the same tool the same again, more often than the control does; or, after an error, it asks
+   something else than the control, or less;
 5. *passed on*: it asks what the control asks, and its final answer is the same, but for ids, times and marks;
 6. else *unknown*: who asks or answers otherwise may have noticed, or have taken the fault for true.
 """
@@ -187,7 +188,7 @@ def _cut(value: Wire) -> Wire:
 
 @dataclass(frozen=True, slots=True)
 class _Did:
-    """What a fork did: what it asked of the world after a place, what it said, and all it was given but for that place."""
+    """What a fork did: what it asked of the world after a place, what it said, and all it was given elsewhere."""
 
     run: Run
     asked: tuple[tuple[str, Wire], ...]

@@ -133,7 +133,7 @@ def test_a_last_state_that_cannot_be_read_is_none() -> None:
     def lost(*_: object) -> object:
         raise StepNotFound("it is not there")
 
-    assert final_state(SimpleNamespace(state=lost, step_count=lambda _run: 3), "a") is None
+    assert final_state(SimpleNamespace(state=lost, steps=lambda *_: [], step_count=lambda _run: 3), "a") is None
 
 
 @pytest.mark.parametrize("state", [None, [], "text", {"answer": ""}, {"answer": 1}, {"other": "x"}])

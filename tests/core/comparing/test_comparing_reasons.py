@@ -488,3 +488,35 @@ def test_a_state_that_cannot_be_read_leaves_the_place_that_was_written(monkeypat
     monkeypatch.setattr(MemorySource, "digest", lambda *_: None)
     (reason,) = compare_runs(source, a, source, b).reasons
     assert reason == Reason("state", "plan wrote something else to goal", 1, 1, "goal", None, None)
+
+
+SLOW, MANY = ErrorInfo("builtins:TimeoutError", "slow"), ErrorInfo("openai:RateLimitError", "too many")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "because"),
+    [
+        (
+            Did("ask", failed=SLOW),
+            Did("ask", failed=MANY),
+            "model: TimeoutError: slow in A, RateLimitError: too many in B",
+        ),
+        (Did("ask", failed=SLOW), Did("ask", answer="hi"), "model: TimeoutError: slow in A, went well in B"),
+        (Did("ask", answer="hi"), Did("ask", answer="ho"), "the model answered something else"),
+        (
+            Did("ask", failed=SLOW, tool="look"),
+            Did("ask", answer="hi", tool="book"),
+            "model: TimeoutError: slow in A, went well in B; it called look in A, book in B",
+        ),
+    ],
+)
+def test_a_model_that_failed_otherwise_is_no_equal_answer(a: Did, b: Did, because: str) -> None:
+    source = MemorySource()
+    found = compare_runs(source, source.add("a", [a]), source, source.add("b", [b]))
+    assert (found.differs, found.diverged_at, found.because) == (True, 1, because)
+
+
+def test_a_model_that_failed_alike_is_the_same() -> None:
+    source = MemorySource()
+    runs = [source.add(name, [Did("ask", failed=SLOW)]) for name in "ab"]
+    assert not compare_runs(source, runs[0], source, runs[1]).differs

@@ -11,7 +11,7 @@ from agent_tt.comparing.runs.request_parts import parts_of_request
 from agent_tt.comparing.runs.without_effect import edits_made
 from agent_tt.comparing.steps.asked_tools import tools_asked_for
 from agent_tt.comparing.steps.call_pairs import calls_told, pair_calls, same_calls_reordered
-from agent_tt.comparing.steps.moves import acts_of, answers_of, call_key, lasting, question_of, value_key
+from agent_tt.comparing.steps.moves import acts_of, answer_of, answers_of, call_key, question_of, value_key
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.model import ACTING
 
@@ -254,6 +254,9 @@ def _explain_doing(a: Deed, b: Deed) -> Reason | None:
         inner: tuple[Wire, Wire] = (said_a, said_b)
         if len(said_a) == len(said_b) == 1:
             inner = said_a[0], said_b[0]
+        ended = _ended_otherwise(a, b)
+        if ended:
+            return Reason("answer", ended, *numbers, old=inner[0], new=inner[1])
         return _at_first("answer", "the model answered something else", numbers, "", *inner)
     return None
 
@@ -263,6 +266,9 @@ def _by_models(a: Deed, b: Deed, tools: str) -> str:
     said_a, said_b = _said_otherwise(a, b)
     if not (a.answers and b.answers) or value_key(said_a) == value_key(said_b):
         return tools
+    ended = _ended_otherwise(a, b)
+    if ended:
+        return f"{ended}; {tools}"
     wanted_a, wanted_b = (
         Counter(value_key([name, arguments]) for call in deed.answers for name, arguments in tools_asked_for(call))
         for deed in (a, b)
@@ -272,13 +278,24 @@ def _by_models(a: Deed, b: Deed, tools: str) -> str:
     return f"the model answered something else; {tools}"
 
 
+def _ended_otherwise(a: Deed, b: Deed) -> str:
+    """Say how asking a model ended, where that is what differs first; "" where both were answered."""
+    pairs = pair_calls(a.answers, b.answers) if a.has_lanes or b.has_lanes else zip(a.answers, b.answers, strict=False)
+    for one, other in pairs:
+        if one is None or other is None or value_key(answer_of(one)) == value_key(answer_of(other)):
+            continue
+        ended = _outcome(one), _outcome(other)
+        return f"{one.name}: {ended[0]} in A, {ended[1]} in B" if ended[0] != ended[1] else ""
+    return ""
+
+
 def _said_otherwise(a: Deed, b: Deed) -> tuple[list[Wire], list[Wire]]:
     """What the models of two steps answered, in order; of lanes beside each other what has no equal in the other."""
     pairs = [(a.answers, b.answers)]
     if a.has_lanes or b.has_lanes:
         couples = pair_calls(a.answers, b.answers)
         pairs = [([one] if one else [], [other] if other else []) for one, other in couples]
-    said = [tuple([lasting(call.result) for call in calls] for calls in pair) for pair in pairs]
+    said = [tuple([answer_of(call) for call in calls] for calls in pair) for pair in pairs]
     return next(((one, other) for one, other in said if value_key(one) != value_key(other)), ([], []))
 
 

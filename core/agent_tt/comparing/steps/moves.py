@@ -28,6 +28,7 @@ __all__ = [
     "LaneCalls",
     "Move",
     "acts_of",
+    "answer_of",
     "answers_of",
     "asked_by",
     "call_key",
@@ -72,7 +73,7 @@ class Move:
     Attributes:
         step: The step.
         did: Equal for steps that did the same: agent, name, decision, and tools with their arguments, else the model's
-            answer, else what was written to the state.
+            answer or error, else what was written to the state.
         alike: Equal for steps that did the same kind of thing: agent and tools in order whatever their arguments, else
             agent and name.
         came_back: Equal when results, errors and status are.
@@ -144,7 +145,7 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
         lanes = lanes_of(calls)
         calls = sorted(calls, key=_place_of)
     acts = acts_of(calls)
-    asked: list[Wire] = [call.args for call in acts] if acts else [lasting(call.result) for call in answers_of(calls)]
+    asked: list[Wire] = [call.args for call in acts] if acts else [answer_of(call) for call in answers_of(calls)]
     if written and not asked:
         asked = [{**written}]
     tools = tuple([(call.kind, call.name) for call in acts])
@@ -165,6 +166,14 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
 def asked_by(call: Call) -> Wire:
     """What a call asked, without what differs each time that a model is asked the same."""
     return question_of(call) if call.kind == "llm" else call.args
+
+
+def answer_of(call: Call) -> Wire:
+    """What a model answered, without what differs each time that it says the same; else how asking it ended."""
+    if call.status == "ok" and call.error is None:
+        return lasting(call.result)
+    error = None if call.error is None else call.error.short
+    return {"status": call.status, "error": error, "said": lasting(call.result)}
 
 
 def call_key(call: Call) -> str:
