@@ -146,6 +146,11 @@ def test_nearest_recorded_calls_are_listed_but_not_the_call_itself():
     ]
 
 
+@pytest.mark.parametrize(("likeness", "said"), [(1.0, "99%"), (0.9987, "99%"), (0.004, "1%"), (0.0, "0%")])
+def test_a_question_that_differs_is_never_called_wholly_alike(likeness, said):
+    assert f"  {said} alike  ≠ query" in rows(finding(nearest=(near(5, likeness),)))[-1]
+
+
 def test_a_change_without_words_shows_its_values():
     shown = rows(finding(changes=(ChangedPart("limit", None, None), ChangedPart("deep", [], {}))))
     assert any(row.startswith("~ deep") and "→" in row for row in shown)

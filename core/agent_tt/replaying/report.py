@@ -332,9 +332,13 @@ def _known_of(replay: Replayed, end: AgentEnd) -> Iterator[Note]:
     for line in replay.tape.said_of_tools():
         yield Note("tool not recorded", line)
     if end.as_recorded is None and end.status in ("ended", "raised"):
-        yield Note(
-            "end not recorded", f"the recorded run is {replay.tape.run.status}: how it would have ended is not known"
+        status = replay.tape.run.status
+        why = (
+            "how the recorded run ended"
+            if status == "unknown"
+            else f"the recorded run is {status}: how it would have ended"
         )
+        yield Note("end not recorded", f"{why} is not known")
 
 
 def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
@@ -342,7 +346,7 @@ def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
     if halted:
         return AgentEnd("halted")
     recorded = run.error
-    is_cut_off = run.status in {"crashed", "running", "interrupted"}
+    is_cut_off = run.status in {"crashed", "running", "interrupted", "unknown"}
     if error is None:
         return AgentEnd("ended", as_recorded=None if is_cut_off else run.status == "succeeded")
     same = recorded is not None and _raised(recorded) == _raised(error)

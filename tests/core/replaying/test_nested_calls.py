@@ -68,3 +68,11 @@ PASSES = st.one_of(st.none(), st.just(WITH_ITS_OWN), st.integers(0, 9))
 @given(st.dictionaries(st.integers(0, 30), PASSES))
 def test_where_nothing_is_nested_everything_stays_as_it_was(asked: dict[int, int | None]):
     assert dict(given_out(asked, {})) == asked
+
+
+def test_a_call_that_was_only_made_inside_another_is_not_said_to_be_unrecorded(tmp_path: Path):
+    recorded = record(tmp_path, ponder)
+    result, _ = recorded.replay(lambda: ask("why"))
+    assert result.message == "the run has no recorded call of ask but inside of other calls"
+    result, _ = recorded.replay(look)
+    assert result.message == "the run has no recorded call of look"

@@ -7,9 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
+from agent_tt.model import ErrorInfo, Run
 from agent_tt.replaying.divergence import Finding
 from agent_tt.replaying.findings.notes import RESERVATIONS, Note, NoteKind, Notes
-from agent_tt.replaying.report import AgentEnd, ReplayReport, report_from_json
+from agent_tt.replaying.report import AgentEnd, ReplayReport, agent_end, report_from_json
 
 DIFFERS = Finding("missing call", "charge was called when this was recorded; now it was not", step=2, call=1)
 KINDS: tuple[NoteKind, ...] = get_args(NoteKind)
@@ -94,3 +95,10 @@ def test_a_reservation_is_a_kind_of_note():
     notes.add("unreliable", "twice")
     notes.add("unreliable", "twice")
     assert notes.all() == (Note("unreliable", "twice", 2),)
+
+
+@pytest.mark.parametrize("status", ["running", "crashed", "interrupted", "unknown"])
+def test_how_a_run_ended_that_came_to_no_known_end_is_not_known(status: Any):
+    run = Run("r", "r", status, 0)
+    assert agent_end(run, None, halted=False) == AgentEnd("ended", as_recorded=None)
+    assert agent_end(run, ErrorInfo("builtins:ValueError", "no"), halted=False).as_recorded is None

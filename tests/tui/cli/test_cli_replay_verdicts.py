@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.store.rows import change
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt_tui.cli.root import root
@@ -147,6 +148,14 @@ def test_a_failure_before_the_first_call_is_told_first_and_no_call_is_listed(com
     assert "missing call" not in done.out
     shape = command("replay", "plain", "--store", str(recorded / "runs.db"), "--json").json
     assert (shape["divergences"], shape["failure"], shape["agent"]["status"]) == ([], None, "raised")
+
+
+def test_of_a_run_that_broke_off_it_is_not_said_that_it_raised_nothing_then(command: Command, recorded: Path):
+    change(recorded / "runs.db", "runs", "name = 'plain'", status="crashed")
+    (recorded / "plain.py").write_text("raise SystemError('not today')\n")
+    done = command("replay", "plain", "--store", str(recorded / "runs.db"))
+    change(recorded / "runs.db", "runs", "name = 'plain'", status="succeeded")  # for the tests behind
+    assert done.out.splitlines()[0].endswith("the agent raised SystemError: not today")
 
 
 def test_code_that_moved_is_named_from_where_one_stands(

@@ -75,7 +75,8 @@ def unmatched(
     expected = next((entry for entry in lane.unserved() if entry.skipped_for is None), None)
     nearest = _nearest(tape, lane, question)
     if not tape.knows(question.kind, question.name):
-        return unanswered("unrecorded effect", question, lane=lane, nearest=nearest), None
+        inside = tape.knows_inside(question.kind, question.name)
+        return unanswered("unrecorded effect", question, lane=lane, nearest=nearest, inside=inside), None
     if expected is None and _broke_off(tape):
         return unanswered("read past the recorded part", question, lane=lane, nearest=nearest), None
     before = next((entry for entry in lane.calls if entry.served and entry.signature == question.signature), None)
@@ -125,12 +126,14 @@ def unanswered(
     nearest: tuple[Near, ...] = (),
     where: str = "",
     hint: str = "",
+    inside: bool = False,
 ) -> Finding:
-    """A question that cannot be answered."""
+    """A question that cannot be answered; `inside` says that only other calls of the run asked the same function."""
     name = question.name
     match kind:
         case "unrecorded effect":
-            message = f"{name} was called in {where}" if where else f"the run has no recorded call of {name}"
+            none = f"the run has no recorded call of {name}{' but inside of other calls' if inside else ''}"
+            message = f"{name} was called in {where}" if where else none
             hint = "a replay makes no call for real: record again, or give its answer"
         case "read past the recorded part":
             message, hint = f"the recording ends before this call of {name}", "the recorded run broke off here"

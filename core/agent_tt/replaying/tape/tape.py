@@ -210,6 +210,7 @@ class Tape:
         self._by_first_question: dict[str, list[TapeLane]] = {}
         self._times_asked: Counter[str] = Counter()
         self._names: set[tuple[CallKind, str]] = set()
+        self._nested_names: set[tuple[CallKind, str]] = set()
         self._kinds: set[CallKind] = set()
         self._nested_turns: dict[int, int | None] = {}
 
@@ -234,8 +235,12 @@ class Tape:
             given.update(_marks_in([entry.call.result, [piece.data for piece in entry.pieces]]))
 
     def knows(self, kind: CallKind, name: str) -> bool:
-        """Whether the run called that at all."""
+        """Whether the run called that at all, other than inside another call."""
         return (kind, name) in self._names
+
+    def knows_inside(self, kind: CallKind, name: str) -> bool:
+        """Whether another call of the run called that."""
+        return (kind, name) in self._nested_names
 
     def knows_kind(self, kind: CallKind) -> bool:
         """Whether the run made any call of that kind."""
@@ -304,6 +309,7 @@ class Tape:
         for call, pieces in calls:
             if call.facts.is_nested:
                 self.nested += 1
+                self._nested_names.add((call.kind, call.name))
                 steps.add(call.step)
                 self._nested_turns.update(passes_of(_turns(call, pieces), _paces(call, pieces)))
                 continue

@@ -249,13 +249,14 @@ def _ending(report: ReplayReport) -> str:
         case "halted":
             return "halted"
         case "raised":
-            same = "as it did then" if agent.as_recorded else "which it did not then"
-            return f"the agent raised {agent.error}, {same}"
+            same = {True: ", as it did then", False: ", which it did not then", None: ""}[agent.as_recorded]
+            return f"the agent raised {agent.error}{same}"
         case _:
             return "the agent ended" + (", which it did not then" if agent.as_recorded is False else "")
 
 
 def _print_finding(terminal: Terminal, finding: Finding) -> None:
+    from agent_tt_tui.viewmodel.running.replayed import alike
 
     terminal.line()
     terminal.line(Cell(finding.kind, "failed"), "  ", terminal.safe(finding.message))
@@ -272,7 +273,7 @@ def _print_finding(terminal: Terminal, finding: Finding) -> None:
             where = f"step {near.call.step}, call {near.call.number} ({near.call.name})"
             paths = ", ".join(change.path or "all of it" for change in near.changes[:3])
             unlike = f": differs in {paths}" if paths else ""
-            terminal.line(Cell("  near  ", "muted"), terminal.safe(f"{where}, {near.likeness:.0%} alike{unlike}"))
+            terminal.line(Cell("  near  ", "muted"), terminal.safe(f"{where}, {alike(near)} alike{unlike}"))
     if finding.hint:
         for line in textwrap.wrap(terminal.safe(finding.hint), terminal.columns - 2):
             terminal.line(Cell(f"  {line}", "muted"))

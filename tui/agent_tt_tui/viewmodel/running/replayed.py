@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.replaying.report import VERDICT_WORDS, compared
-from agent_tt_tui.format import counted
+from agent_tt_tui.format import counted, percent
 from agent_tt_tui.text import call_name, clean, show, width
 from agent_tt_tui.viewmodel.values.difftext import CUT
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
@@ -245,6 +245,12 @@ def _words(change: ChangedPart, glyphs: Glyphs) -> Iterator[Piece]:
         yield f" {glyphs.cut} {left:,} more stretches", "note"
 
 
+def alike(near: Near) -> str:
+    """How much of a question a recorded call shares: `40%`, and `100%` only of the same question."""
+    part = min(near.likeness, 0.99) if near.changes else near.likeness
+    return percent(part).replace(" ", "")
+
+
 def _near(near: Near, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
     call = near.call
     paths = [clean(change.path) or "all of it" for change in near.changes[:_MOST_NEAR_CHANGES]]
@@ -253,7 +259,7 @@ def _near(near: Near, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
     pieces: list[Piece] = [
         (f"step {call.step} call {call.number} ", "strong"),
         (call_name(call.name, _LONGEST, glyphs.cut), "text"),
-        (f"  {near.likeness:.0%} alike  ", "muted"),
+        (f"  {alike(near)} alike  ", "muted"),
         (unlike, "muted"),
     ]
     for row in wrap(pieces, columns - _INDENT):
