@@ -142,9 +142,12 @@ def _first_error(run: Run, steps: Sequence[Step], calls: Mapping[int, list[Call]
         if step.error is not None:
             what, how = f"step {step.number} ({step.name}) failed", f": {step.error.short}"
         elif failed is not None and failed.error is not None:
-            what, how = f"{failed.name} failed in step {step.number}", f", and the agent went on: {failed.error.short}"
-        elif run.status == "crashed" and step is steps[-1]:
-            what, how = f"the run ended in step {step.number} ({step.name})", ", without a word"
+            on = ", and the agent went on" if _went_on(step, failed, calls[step.number], steps) else ""
+            what, how = f"{failed.name} failed in step {step.number}", f"{on}: {failed.error.short}"
+        elif run.status == "crashed" and step is (last := _last_open(steps)):
+            where = "in" if last.status == "running" else "after"
+            what = f"the run ended {where} step {step.number} ({step.name})"
+            how = ", without a word" if run.error is None else f": {run.error.short}"
         else:
             continue
         before = next((each for each in reversed(steps[: step.number - 1]) if each.lane == step.lane), None)
@@ -152,6 +155,18 @@ def _first_error(run: Run, steps: Sequence[Step], calls: Mapping[int, list[Call]
         places = (step.number,) if before is None else (before.number, step.number)
         yield Oddity("first error", f"{what}{after}{how}", places)
         return
+
+
+def _went_on(step: Step, failed: Call, calls: Sequence[Call], steps: Sequence[Step]) -> bool:
+    """Whether anything says that the agent did more after a call that failed."""
+    if step.status == "ok" or any(call.number > failed.number and call.lane == failed.lane for call in calls):
+        return True
+    return any(later.lane == step.lane for later in steps[step.number :])
+
+
+def _last_open(steps: Sequence[Step]) -> Step:
+    """The last step that did not end, else the last one."""
+    return next((step for step in reversed(steps) if step.status == "running"), steps[-1])
 
 
 def _repeats(acts: Sequence[_Act]) -> Iterator[Oddity]:

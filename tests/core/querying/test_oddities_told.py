@@ -175,6 +175,8 @@ def test_the_first_error_is_told_with_the_step_before_it_in_its_lane() -> None:
     past.steps_are = {1: {"error": REFUSED, "name": "odd {after} name"}}
     assert told(past) == ["first error 1: step 1 (odd {after} name) failed: Refused: no money"]
     past.steps_are = {4: {"lane": "b"}}
+    assert told(past) == ["first error 4: the run ended after step 4 (d), without a word"]
+    past.steps_are = {4: {"lane": "b", "status": "running"}}
     assert told(past) == ["first error 4: the run ended in step 4 (d), without a word"]
     past.add("run", [Did("a"), Did("b")], state={})
     assert told(past) == []

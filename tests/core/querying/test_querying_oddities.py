@@ -108,13 +108,43 @@ def test_an_error_that_the_agent_survived_is_the_first_too():
 
 def test_a_run_that_broke_off_is_named_by_its_last_step():
     source = MemorySource()
-    source.add("run", [Did("a"), Did("b")], status="crashed", state={})
+    source.add("run", [Did("a"), Did("b", status="running")], status="crashed", state={})
     (found,) = find_oddities(source, source.run("run"))
     assert (found.kind, found.steps, found.what) == (
         "first error",
         (1, 2),
         "the run ended in step 2 (b), after step 1 (a), without a word",
     )
+
+
+def test_a_run_that_broke_off_behind_a_step_is_not_said_to_have_ended_in_it():
+    source = MemorySource()
+    source.add("run", [Did("a"), Did("b")], status="crashed", state={})
+    assert find_oddities(source, source.run("run"))[0].what.startswith("the run ended after step 2 (b), ")
+    killed = ErrorInfo("agent_tt.errors:AgentFailed", "its process was killed by SIGSEGV")
+    source.add("run", [Did("a"), Did("b", status="running"), Did("c")], status="crashed", state={}, error=killed)
+    (found,) = find_oddities(source, source.run("run"))
+    assert (found.steps, found.what) == (
+        (1, 2),
+        "the run ended in step 2 (b), after step 1 (a): AgentFailed: its process was killed by SIGSEGV",
+    )
+
+
+@pytest.mark.parametrize("status", ["running", "interrupted"])
+def test_that_the_agent_went_on_is_only_said_where_it_did(status: str):
+    error = ErrorInfo("tool:ToolError", "no seats")
+
+    def what(*steps: Did) -> str:
+        source = MemorySource()
+        source.add("run", [*steps], status="crashed", state={})
+        calls = source.calls
+        source.calls = lambda run_id, step: [replace(call, error=error, status="error") for call in calls(run_id, step)]
+        return find_oddities(source, source.run("run"))[0].what
+
+    assert what(Did("b", tool="book", status=status)) == "book failed in step 1: ToolError: no seats"
+    went_on = "book failed in step 1, and the agent went on: ToolError: no seats"
+    assert what(Did("b", tool="book", status=status), Did("c")) == went_on
+    assert what(Did("b", tool="book")) == went_on
 
 
 def test_looking_for_the_same_again_between_others_is_a_repeat_unless_something_was_changed():
