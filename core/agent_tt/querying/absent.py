@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent_tt.codec.wire import Path, Wire
+    from agent_tt.model import Step
     from agent_tt.protocols import RunSource
 
 __all__ = ["not_there"]
@@ -103,13 +104,29 @@ def _when(source: RunSource, run_id: str, path: Path, step: int) -> tuple[str, s
     watch = Watch(source, run_id, Expression(format_path(path), fact, frozenset({path}), frozenset(), asks_calls=False))
     earlier = watch.previous(step)
     if earlier is not None:
-        gone = earlier + 1
-        name = next((each.name for each in source.steps(run_id, gone, gone + 1)), "")
-        return f"step {gone} ({name}) took it away", f"It is there up to step {earlier}: ask about it at {earlier}."
+        gone = _took_away(source, run_id, earlier)
+        if gone is None:
+            return f"it was there after step {earlier}", f"Ask about it at {earlier}."
+        said = f"step {gone.number} ({gone.name}) took it away"
+        return said, f"It is there up to step {earlier}: ask about it at {earlier}."
     later = watch.next(step)
     if later is None:
         return None
-    return f"step {later} is the first after which it is there", f"Ask about it at {later}."
+    damaged = {*source.damaged_steps(run_id)}
+    is_first = not any(each.is_unkept or each.number in damaged for each in source.steps(run_id, step + 1, later))
+    said = f"step {later} is the first after which it is there" if is_first else f"it is there after step {later}"
+    return said, f"Ask about it at {later}."
+
+
+def _took_away(source: RunSource, run_id: str, last: int) -> Step | None:
+    """The step that took away what was there last after another one; None where nobody knows which it was.
+
+    That is the next one, where its state is kept, and goes on from that of the other: of one with a state of its own
+    that is not so.
+    """
+    (step,) = source.steps(run_id, last + 1, last + 2)
+    is_read = not step.is_unkept and step.number not in source.damaged_steps(run_id)
+    return step if is_read and source.base_step(run_id, step.number) == last else None
 
 
 def _like(state: Wire, path: Path) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent_tt.comparing import compare
 from agent_tt.comparing.runs.without_effect import edits_made, edits_without_effect
+from agent_tt.errors import AgentFailed
 from agent_tt.forking.editing.request_edits import model_edit
 from agent_tt.model import Edit
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -52,3 +55,32 @@ def test_an_edit_that_shows_in_what_the_agent_leaves_is_not_told_of(project: Pro
     assert [edit.path for edit in edits_made(run)] == ["kept"]
     again = project.fork(run, 0).result()
     assert edits_without_effect(again) == ()
+
+
+DOUBTING = """
+import agent_tt
+
+def main(state=None):
+    state = state if state is not None else {"kept": 1, "rewritten": 1}
+    with agent_tt.record("agent", state=state) as run:
+        with run.step("only", state):
+            was, state["rewritten"] = state["rewritten"], 2
+            if was == 9:
+                raise ValueError("nine is too many")
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_an_edit_that_made_the_step_fail_is_not_said_to_have_had_no_effect(project: Project) -> None:
+    project.put("agent.py", DOUBTING)
+    original = project.record("agent.py")
+    handle = project.fork(original, 0, edits=[Edit("set", "rewritten", 9)])
+    with pytest.raises(AgentFailed, match="nine is too many"):
+        handle.result()
+    with closing(open_store(project.store_path)) as store:
+        run = store.run(handle.run_id)
+    assert (run.status, edits_without_effect(run)) == ("failed", ())
+    because = compare(original.id, run.id, store=project.store_path).reasons
+    assert [reason.text for reason in because if reason.kind == "edit"] == ["state edited at rewritten"]

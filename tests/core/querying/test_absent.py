@@ -131,6 +131,19 @@ def test_when_there_was_something_is_said(path: str, at: int, message: str, hint
     assert error.hint == hint
 
 
+def test_no_step_is_said_to_have_taken_away_what_one_that_was_not_kept_may_have_taken() -> None:
+    source = MemorySource()
+    steps = [Did("add", state={"a": 1}), Did("lost", is_kept=False), Did("end", state={"b": 1})]
+    source.add("run", steps, state={})
+    with pytest.raises(PathNotFound) as caught:
+        blame_value(source, "run", "a", 3)
+    assert caught.value.message == "there is no a after step 3: it was there after step 1"
+    assert caught.value.hint == "Ask about it at 1."
+    with pytest.raises(PathNotFound) as caught:
+        blame_value(source, "run", "b", 1)
+    assert caught.value.message == "there is no b after step 1: it is there after step 3"
+
+
 def test_in_a_run_that_is_too_long_no_other_steps_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(absent, "_MOST_STEPS", 4)
     assert "took it away" in refused("a", HISTORY, 2).message

@@ -10,7 +10,7 @@ from agent_tt.model.facts import RunFacts, WithoutEffectFacts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_tt.model import Run
+    from agent_tt.model import Run, Step
     from agent_tt.protocols import Store
 
 __all__ = ["keep_without_effect", "keep_written_over"]
@@ -29,7 +29,8 @@ def keep_without_effect(store: Store, run_id: str, found: Mapping[int, str]) -> 
 def keep_written_over(store: Store, run: Run) -> None:
     """Find out whether an agent that was handed an edited state wrote over the edit before it had an effect.
 
-    That is so where its first step asked what the same step of the original asked, and left the very same state.
+    That is so where its first step asked what the same step of the original asked, ended as that did, and left the very
+    same state.
     """
     step = (run.fork_step or 0) + 1
     edits = {index: edit for index, edit in enumerate(run.edits) if edit.target == "state"}
@@ -37,7 +38,7 @@ def keep_written_over(store: Store, run: Run) -> None:
         return
     try:
         parent = store.run(run.parent)
-        if parent.steps < step or _asked(store, run.id, step) != _asked(store, parent.id, step):
+        if parent.steps < step or _did(store, run.id, step) != _did(store, parent.id, step):
             return
         before, after = store.state(parent.id, step - 1), store.state(run.id, step - 1)
         if before == after or store.state(run.id, step) != store.state(parent.id, step):
@@ -48,5 +49,12 @@ def keep_written_over(store: Store, run: Run) -> None:
     keep_without_effect(store, run.id, dict.fromkeys(edits, why))
 
 
-def _asked(store: Store, run_id: str, step: int) -> list[tuple[str, str, str | None]]:
-    return [(call.kind, call.name, call.signature) for call in store.calls(run_id, step)]
+def _did(store: Store, run_id: str, step: int) -> tuple[object, ...]:
+    """What a step was, how it ended, and what it asked."""
+    asked = [(call.kind, call.name, call.signature) for call in store.calls(run_id, step)]
+    rows = store.steps(run_id, step, step + 1)
+    return asked, *((row.name, row.agent, row.decision, row.status, _error(row)) for row in rows)
+
+
+def _error(step: Step) -> tuple[str, str] | None:
+    return None if step.error is None else (step.error.class_name, step.error.message)
