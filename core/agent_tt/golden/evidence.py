@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt._dataclass import dataclass
 from agent_tt.comparing.steps.asked_tools import read_asked_tools
-from agent_tt.comparing.steps.outcome import cost_of, last_words, tokens_of
+from agent_tt.comparing.steps.outcome import cost_of, last_words, tokens_of, uncounted_in
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import StepNotFound
 from agent_tt.protocols import check_proven, check_shown
@@ -125,8 +125,13 @@ class Evidence:
 
     @property
     def tokens(self) -> int | None:
-        """Tokens in and out together; None where no step says."""
+        """Tokens in and out together; None where no step says. Of `uncounted` model calls nothing is in it."""
         return tokens_of(self.steps)
+
+    @cached_property
+    def uncounted(self) -> int:
+        """How many model calls say nothing of their tokens."""
+        return uncounted_in(self.steps, self._source.call_heads(self.run.id))
 
     @property
     def dollars(self) -> float | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt._dataclass import dataclass
 from agent_tt.golden.rule import HALTED, Judgement, Rule, choice, failed, number, passed, text, unknown
+from agent_tt.model.shown import counted
 from agent_tt.querying.expressions import parse
 
 if TYPE_CHECKING:
@@ -73,7 +74,13 @@ class AtMost(Rule):
         if not run.is_whole:
             return unknown(HALTED)
         if self.of == "dollars" and run.unpriced:
-            return unknown(f"took {_amount(self.of, took)}, and {run.unpriced} model calls have no known price")
+            calls = counted(run.unpriced, "model call")
+            have = "has" if run.unpriced == 1 else "have"
+            return unknown(f"took {_amount(self.of, took)}, and {calls} {have} no known price")
+        if self.of == "tokens" and run.uncounted:
+            calls = counted(run.uncounted, "model call")
+            say = "says" if run.uncounted == 1 else "say"
+            return unknown(f"took {_amount(self.of, took)}, and {calls} {say} nothing of theirs")
         return passed(f"took {_amount(self.of, took)}")
 
     def _took(self, run: Evidence) -> float | None:

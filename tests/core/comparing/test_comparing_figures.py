@@ -15,7 +15,7 @@ from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.steps.effects import EffectRow, Effects
 from agent_tt.comparing.steps.outcome import Difference, Outcome, difference_of, last_words, read_outcome
 from agent_tt.model import Call, Edit, ErrorInfo, Run, Step
-from agent_tt.model.facts import RunFacts, StepFacts
+from agent_tt.model.facts import CallFacts, RunFacts, StepFacts
 
 if TYPE_CHECKING:
     from agent_tt.comparing.runs.rows import RowKind
@@ -294,3 +294,26 @@ def test_edits_of_which_nothing_came_are_named_with_the_reason() -> None:
         )
         == ()
     )
+
+
+COUNTED = {CallFacts.tokens_in.key: 3}
+
+
+@pytest.mark.parametrize(
+    ("calls", "uncounted"),
+    [
+        ([call("m", "llm", meta=COUNTED)], 0),
+        ([call("m", "llm", meta=COUNTED), call("n", "llm")], 1),
+        ([call("n", "llm")], 0),  # the step says how many it took in all
+        ([call("n", "llm", step=2)], 1),
+        ([call("n", "llm", step=2, status="error")], 0),
+        ([call("n", "llm", step=2, meta={CallFacts.made_up.key: "mock"})], 0),
+        ([call("n", "llm", step=2), call("m", "llm", step=2, meta=COUNTED | {"inside": {"step": 2, "call": 1}})], 0),
+        ([call("look", step=2)], 0),
+    ],
+)
+def test_model_calls_that_say_nothing_of_their_tokens_are_counted(calls: list[Call], uncounted: int) -> None:
+    steps = [Step(1, "a", "ok", tokens_in=3), Step(2, "b", "ok")]
+    found = read_outcome(Run("r", "r", "succeeded", 0), steps, calls, {})
+    assert (found.tokens, found.uncounted, found.whole_tokens) == (3, uncounted, None if uncounted else 3)
+    assert difference_of(found, found).tokens == (None if uncounted else 0)

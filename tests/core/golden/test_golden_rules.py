@@ -284,3 +284,11 @@ def test_figures_that_were_measured_are_judged():
     steps = [Did("ask", answer="hi", tokens=(5, 5), cost_usd=0.5)]
     assert verdict_of(Expression("cost < 1 and tokens < 20"), steps) == "passed"
     assert verdict_of(Expression("cost > 1"), steps) == "failed"
+
+
+def test_tokens_that_some_model_calls_do_not_say_are_not_said_to_be_all():
+    told = [Did("ask", answer="hi", tokens=(5, 5)), Did("ask", answer="ho")]
+    judged = AtMost("tokens", 20).judge(evidence(told))
+    assert (judged.verdict, judged.said) == ("unknown", "took 10 tokens, and 1 model call says nothing of theirs")
+    assert AtMost("tokens", 9).judge(evidence(told)).verdict == "failed"
+    assert AtMost("tokens", 20).judge(evidence(told[:1])).verdict == "passed"

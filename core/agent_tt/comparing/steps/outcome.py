@@ -11,6 +11,8 @@ from agent_tt.comparing.steps.effects import Effects, effects_in
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import AgentTTError
 from agent_tt.model.as_json import milliseconds
+from agent_tt.model.facts import CallFacts
+from agent_tt.model.facts.calls import is_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,6 +47,7 @@ class Outcome:
         answer: Its last words: the state's `answer` (or the like), else the last message of a model.
         effects: What it did to the world, and what it was kept from; of a fork only what it did itself.
         unpriced: How many model calls have no known price: `cost_usd` is that of the others.
+        uncounted: How many model calls say nothing of their tokens: `tokens` are those of the others.
         knows_end: Whether the state after its last step is known; else `answer` may only be missing.
     """
 
@@ -60,7 +63,13 @@ class Outcome:
     answer: str | None = None
     effects: Effects = field(default_factory=Effects)
     unpriced: int = 0
+    uncounted: int = 0
     knows_end: bool = True
+
+    @property
+    def whole_tokens(self) -> int | None:
+        """Tokens in and out together; None where that is not known of every model call."""
+        return None if self.uncounted else self.tokens
 
     @property
     def last_words(self) -> str | None:
@@ -128,7 +137,7 @@ def difference_of(a: Outcome, b: Outcome) -> Difference:
     """What B has more than A."""
     return Difference(
         steps=b.steps - a.steps,
-        tokens=None if a.tokens is None or b.tokens is None else b.tokens - a.tokens,
+        tokens=None if a.whole_tokens is None or b.whole_tokens is None else b.whole_tokens - a.whole_tokens,
         cost_usd=None if a.whole_cost is None or b.whole_cost is None else b.whole_cost - a.whole_cost,
         duration_us=None if a.duration_us is None or b.duration_us is None else b.duration_us - a.duration_us,
     )
@@ -165,6 +174,7 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         tokens=tokens_of(steps),
         cost_usd=cost_of(steps),
         unpriced=sum(step.unpriced for step in steps),
+        uncounted=uncounted_in(steps, calls),
         duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
         error=run.error,
         answer=last_words(final_state),
@@ -179,6 +189,38 @@ def tokens_of(steps: Iterable[Step]) -> int | None:
     """Tokens of some steps, in and out together; None where no step says."""
     known = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
     return sum(known) if known else None
+
+
+def uncounted_in(steps: Iterable[Step], calls: Iterable[Call]) -> int:
+    """How many model calls say nothing of their tokens.
+
+    A step whose tokens are known, though none of its calls says any, was counted as a whole. What was refused, made up
+    or given took none; of a call around another one the inner one says it.
+
+    Args:
+        steps: Steps of a run.
+        calls: Their calls.
+    """
+    asked = [call for call in calls if call.kind == "llm"]
+    around = {call.facts.inside for call in asked}
+    counted = {step.number for step in steps if (step.tokens_in, step.tokens_out) != (None, None)}
+    counted -= {call.step for call in asked if _says_tokens(call)}
+    return sum(
+        call.status == "ok"
+        and call.step not in counted
+        and (call.step, call.number) not in around
+        and not (_says_tokens(call) or _took_none(call))
+        for call in asked
+    )
+
+
+def _says_tokens(call: Call) -> bool:
+    return CallFacts.tokens_in.is_in(call.meta) or CallFacts.tokens_out.is_in(call.meta)
+
+
+def _took_none(call: Call) -> bool:
+    is_answered = is_given(call.meta) or CallFacts.copy_of.is_in(call.meta)
+    return is_answered or CallFacts.made_up.is_in(call.meta) or CallFacts.answer_error.is_in(call.meta)
 
 
 def cost_of(steps: Iterable[Step]) -> float | None:

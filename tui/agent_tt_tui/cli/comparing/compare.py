@@ -324,7 +324,7 @@ def _print_effects(terminal: Terminal, comparison: Comparison) -> None:
 def _difference_cells(comparison: Comparison, terminal: Terminal) -> list[Cell]:
     """How much more or less B took than A."""
     a, b, times = comparison.outcome_a, comparison.outcome_b, terminal.glyphs.times
-    figures = ((a.duration_us, b.duration_us), (a.tokens, b.tokens), (a.whole_cost, b.whole_cost))
+    figures = ((a.duration_us, b.duration_us), (a.whole_tokens, b.whole_tokens), (a.whole_cost, b.whole_cost))
     steps = comparison.difference.steps
     return [
         Cell("B-A", "strong"),

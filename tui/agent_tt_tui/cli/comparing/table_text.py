@@ -138,7 +138,7 @@ def _cells(
         return [*words, *blank, Cell(changed, "muted")]
     tokens, cost, duration = counts_of(outcome)
     first = table.outcome if row is not None else None
-    tokens_more = "" if first is None else change(first.tokens, outcome.tokens, glyphs.times)
+    tokens_more = "" if first is None else change(first.whole_tokens, outcome.whole_tokens, glyphs.times)
     cost_more = "" if first is None else change(first.whole_cost, outcome.whole_cost, glyphs.times)
     return [
         *words,

@@ -192,7 +192,11 @@ class OutcomePane(RowWidget):
         steps = b.steps - a.steps
         row.column(f"{steps:+d}" if steps else "0", 9, styles.well if steps < 0 else styles.muted, "right")
         tokens, cost = self._optional_columns()
-        figures = ((a.duration_us, b.duration_us, 9), (a.tokens, b.tokens, tokens), (a.whole_cost, b.whole_cost, cost))
+        figures = (
+            (a.duration_us, b.duration_us, 9),
+            (a.whole_tokens, b.whole_tokens, tokens),
+            (a.whole_cost, b.whole_cost, cost),
+        )
         for old, new, size in figures:
             text = fmt.change(old, new, look_of(self).glyphs.times) if old and new is not None else ""
             row.column(text, size, styles.well if text.startswith("-") else styles.muted, "right")

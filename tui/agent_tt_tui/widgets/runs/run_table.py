@@ -312,7 +312,7 @@ def _numbers(
         ("" if row is None else more_steps(row), layout.more, styles.muted),
         (tokens, layout.tokens, styles.text),
         (
-            "" if first is None else change(first.tokens, outcome.tokens, glyphs.times),
+            "" if first is None else change(first.whole_tokens, outcome.whole_tokens, glyphs.times),
             layout.tokens_more,
             styles.muted,
         ),

@@ -122,7 +122,7 @@ class TablePreview(RowWidget):
         # A fork's time is that of its own steps alone: how much less that is than the base's says nothing.
         is_fork = chosen.row.depth > 0
         figures = (
-            (" tokens", base.tokens, outcome.tokens),
+            (" tokens", base.whole_tokens, outcome.whole_tokens),
             ("", base.whole_cost, outcome.whole_cost),
             (" of its own" if is_fork else "", base.duration_us, None if is_fork else outcome.duration_us),
         )
