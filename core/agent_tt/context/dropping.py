@@ -59,7 +59,8 @@ class Dropped:
     def __init__(self) -> None:
         self._told: set[str] = set()
         """Facts that were named: each is once."""
-        self._asked: dict[str, tuple[Item, Place]] = {}
+        self._asked: dict[str, tuple[Item, Place, Sequence[str]]] = {}
+        """Tool calls, with what of their results was cut, too."""
         self._words: list[tuple[Gone, frozenset[str], Place]] = []
         self._index = TextIndex()
         self._texts: dict[int, tuple[Item, Place]] = {}
@@ -73,10 +74,12 @@ class Dropped:
     def cut(self, place: Place, cuts: Iterable[Cut], gone: Iterable[Gone], parts: Iterable[Part]) -> None:
         """Write down what a request lacks that the one before had."""
         kept = {part.text for part in parts}
+        cuts = tuple(cuts)
+        results = [each.item.part for each in cuts if each.item.part.kind == "result"]
         for each in cuts:
             part = each.item.part
             if part.kind == "call":
-                self._asked[part.text] = each.item, place
+                self._asked[part.text] = each.item, place, [gave.text for gave in results if _answers(gave, part)]
             elif part.role != "assistant" and part.text not in kept:  # a model that says its own words again needs none
                 number = self._index.add(part.text)
                 self._texts[number] = each.item, place
@@ -103,8 +106,9 @@ class Dropped:
                 yield from self._in_texts(step, call, item.part.text, None, why)
         for part in answer:
             if part.kind == "call" and part.text in self._asked and not shown.asks(part.text):
-                item, place = self._asked.pop(part.text)
-                why = "it is asked for again: what it gave was cut"
+                item, place, gave = self._asked.pop(part.text)
+                is_lost = any(text not in shown.text for text in gave)
+                why = f"it is asked for again{': what it gave was cut' if is_lost else ' after it was cut'}"
                 yield place, Needed(_brief(part.text), item, step, call, why)
             yield from self._in_texts(step, call, part.text, shown, _SAID)
         for entity in entities(said[:_LONGEST]):
@@ -162,6 +166,11 @@ class _Shown:
     def asks(self, text: str) -> bool:
         """Whether a tool call stands in it."""
         return any(part.kind == "call" and part.text == text for part in self._parts)
+
+
+def _answers(result: Part, call: Part) -> bool:
+    """Whether a result is that of a tool call: by the id, else by the tool's name."""
+    return result.joins == call.joins if call.joins else result.name == call.name
 
 
 def _stands(word: str, text: str) -> bool:

@@ -33,7 +33,7 @@ class _Asked:
 
     def __init__(self, messages: Sequence[Wire], answer: str, tokens: int | None) -> None:
         self.name, self.agent, self.decision, self.error, self.status, self.state = "ask", None, None, None, "ok", {}
-        self.lane = "main"
+        self.lane, self.is_kept, self.tokens, self.cost_usd = "main", True, (None, None), None
         self._call = (messages, answer, tokens)
 
     def calls(self, step: int) -> list[Call]:

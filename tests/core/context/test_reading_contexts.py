@@ -253,6 +253,20 @@ def test_a_dropped_fact_that_a_later_answer_needed_is_named(answer, what):
     assert "its request does not" in needed.why
 
 
+@pytest.mark.parametrize(
+    ("left", "why"),
+    [
+        ("Go on.", "it is asked for again: what it gave was cut"),
+        (f"You know already that {STOCK}.", "it is asked for again after it was cut"),
+    ],
+)
+def test_what_a_tool_gave_is_only_said_to_be_cut_where_the_request_says_it_nowhere(left: str, why: str):
+    again = asks("stock", sku="lamp-07")
+    before = model(system(), user(QUESTION), again, gave("stock", STOCK), answer=said("Yes."))
+    found = contexts(before, model(system(), user(QUESTION), user(left), answer=again)).calls[-1]
+    assert [needed.why for needed in found.needed if needed.what.startswith("stock(")] == [why]
+
+
 def test_an_answer_that_needs_nothing_of_what_was_dropped_names_nothing():
     assert compacted(said("The test is written."))[-1].needed == ()
 
