@@ -10,6 +10,7 @@ from tests.core.forking.test_known_tools import openai
 from tests.core.store.recordings import begin, call, new_store
 
 from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewFork, NewRun, NewStep, StepEnd
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +70,23 @@ def test_a_tool_that_ran_and_that_nothing_recorded_is_not_said_to_have_done_noth
     assert "charge ran, and what that did is not known" in out
     assert command("show", "loop", "--effects", "--json", "--store", path).json["unrecorded"] == ["charge"]
     assert command("show", "later", "--effects", "--json", "--store", path).json["unrecorded"] == []
+
+
+def test_that_nothing_went_out_is_said_no_further_than_it_is_known(command: Command, tmp_path: Path) -> None:
+    with closing(new_store(tmp_path, "said.db")) as store:
+        writer = begin(store, {}, "reader")
+        number = writer.open_step(NewStep("look"))
+        call(writer, number, {"q": "a"}, {"docs": []})
+        writer.close_step(number, StepEnd("ok"), {})
+        writer.finish("succeeded")
+        writer = begin(store, {}, "unseen")
+        writer.finish("succeeded")
+        store.set_metadata(writer.run_id, RunFacts.unseen_libraries.entry(["pycurl"]))
+        begin(store, {}, "quiet").finish("succeeded")
+    where = ("--effects", "--store", str(tmp_path / "said.db"))
+    assert "Nothing went out but reads, and nothing" in command("show", "reader", *where).out
+    assert "Nothing of what was recorded went out, and nothing" in command("show", "unseen", *where).out
+    assert "Nothing went out, and nothing" in command("show", "quiet", *where).out
 
 
 def test_the_ledger_speaks_json(command: Command, shop: str) -> None:

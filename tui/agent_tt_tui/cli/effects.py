@@ -28,11 +28,12 @@ _ROLES: Final[dict[Happened, Role]] = {
 }
 
 
-def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str] = ()) -> None:
+def print_effects(terminal: Terminal, run: Run, effects: Effects, unrecorded: Sequence[str] = ()) -> None:
     """Write the ledger: a line for each call that did something, was to do it, or was decided about.
 
     Args:
         terminal: where it is written.
+        run: the run.
         effects: the ledger.
         unrecorded: tools that ran, and of which no call was recorded.
     """
@@ -68,8 +69,12 @@ def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str
     if rows:
         terminal.table(columns, rows, below)
     else:
-        of = " of what was recorded" if unrecorded else ""
-        terminal.line(Cell(f"Nothing{of} went out, and nothing was held back.", "muted"))
+        # What other systems' files leave out, and libraries that no rule holds, may have done something besides.
+        is_part = unrecorded or run.read_only or run.origin or run.facts.unseen_libraries
+        of = " of what was recorded" if is_part else ""
+        rest = ["reads"] * bool(effects.reads) + ["questions to models"] * bool(effects.models)
+        but = f" but {' and '.join(rest)}" if rest else ""
+        terminal.line(Cell(f"Nothing{of} went out{but}, and nothing was held back.", "muted"))
     if unrecorded:
         text = f"{', '.join(unrecorded)} ran, and what that did is not known: nothing records it"
         terminal.line(Cell("unknown ", "failed"), terminal.short(text, terminal.columns - 8))

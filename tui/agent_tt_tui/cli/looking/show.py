@@ -119,7 +119,7 @@ def _show_effects(options: Options, source: RunSource, run: Run) -> None:
         return
     terminal = options.terminal()
     run_line(terminal, run)
-    print_effects(terminal, effects_of(source, run), unrecorded_tools(source, run))
+    print_effects(terminal, run, effects_of(source, run), unrecorded_tools(source, run))
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
@@ -243,7 +243,7 @@ def _show_range(options: Options, source: RunSource, run: Run, first: int, last:
     terminal.line(Cell(named, "strong"), Cell(f"  {known}", "muted"))
     terminal.line()
     terminal.line(Cell("EFFECTS", "strong"))
-    print_effects(terminal, found.effects)
+    print_effects(terminal, run, found.effects)
     terminal.line()
     terminal.line(Cell("CHANGES", "strong"))
     if changes is None:
