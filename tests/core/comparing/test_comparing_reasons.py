@@ -21,7 +21,7 @@ from agent_tt.comparing.runs.divergence_reason import (
 from agent_tt.comparing.values.states import Change, compare_states
 from agent_tt.errors import Damaged
 from agent_tt.model import AgentCode, Call, Edit, ErrorInfo, Run, Step
-from agent_tt.model.facts import RunFacts
+from agent_tt.model.facts import RunFacts, StepFacts
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -520,3 +520,18 @@ def test_a_model_that_failed_alike_is_the_same() -> None:
     source = MemorySource()
     runs = [source.add(name, [Did("ask", failed=SLOW)]) for name in "ab"]
     assert not compare_runs(source, runs[0], source, runs[1]).differs
+
+
+def test_a_run_that_goes_on_behind_an_edit_is_not_said_to_have_ended() -> None:
+    class Edited(MemorySource):
+        def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+            found = super().steps(run_id, start, stop)
+            edit = StepFacts.source.entry("update")
+            return [replace(step, extra=edit) if step.name == "edit" else step for step in found]
+
+    source = Edited()
+    first, last = Did("a", tool="look", result=1), Did("z", tool="book", result=2)
+    a = source.add("a", [first, Did("edit", state={"n": 1}), Did("x", tool="think", result=3), last])
+    found = compare_runs(source, a, source, source.add("b", [first, last]))
+    assert [(row.a, row.b) for row in found.rows] == [(1, 1), (2, None), (3, None), (4, 2)]
+    assert found.because == "only A took step 3, think"

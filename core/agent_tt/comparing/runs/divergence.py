@@ -53,7 +53,7 @@ def reasons_to_part(
     if parting is not None:
         acted = _first_act(a, b, rows, parting)
         row = rows[acted]
-        found += [_ending(a, b, row) or _swap(a, b, rows, acted, moved) or _explain(a, b, row)]
+        found += [_ending(a, b, rows[acted:]) or _swap(a, b, rows, acted, moved) or _explain(a, b, row)]
         found += _made_by_people(a, b, shared)
     return tuple(by_certainty([reason for reason in found if reason is not None]))
 
@@ -138,11 +138,12 @@ def _is_within(path: str, place: str) -> bool:
     return not place or path == place or path.startswith((f"{place}.", f"{place}["))
 
 
-def _ending(a: RunView, b: RunView, row: Row) -> Reason | None:
-    """Say so where one run was simply over."""
-    ends = (len(a.steps), len(b.steps))
-    for side, last, number, beyond in (("B", ends[1], row.b, row.a), ("A", ends[0], row.a, row.b)):
-        if number is None and (not last or beyond == last + 1):
+def _ending(a: RunView, b: RunView, rows: Sequence[Row]) -> Reason | None:
+    """Say so where one run was simply over at the first of these rows."""
+    ends, first = (len(a.steps), len(b.steps)), rows[0]
+    is_over = (not any(row.b for row in rows), not any(row.a for row in rows))
+    for side, last, beyond, over in (("B", ends[1], first.a, is_over[0]), ("A", ends[0], first.b, is_over[1])):
+        if over and (not last or beyond == last + 1):
             text = f"{side} ends after step {last}" if last else f"{side} took no step"
             return Reason("ending", text, *ends)
     return None
