@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from agent_tt.bisecting.recorded import Bisection, Probe
 from agent_tt.errors import AgentFailed, UsageError
 from agent_tt.forking.plan import plan_fork
+from agent_tt.model import STOPPED_BY_LIMIT
 from agent_tt.model.facts import BisectedFacts, RunFacts
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.step_search import Watch
@@ -74,7 +75,7 @@ def bisect_live(
     Raises:
         InvalidExpression: the expression cannot be read.
         UsageError: the run has no steps, or cannot be forked so.
-        AgentFailed: a fork could not be asked: it took no step of its own.
+        AgentFailed: a fork could not be asked: it took no step of its own, or was broken off before it held.
     """
     parse(expression)
     if any(edit.step is not None for edit in request.edits):
@@ -115,6 +116,12 @@ def bisect_live(
 
 class _Spent(Exception):
     """No more forks may be run."""
+
+
+def _came_to_an_end(fork: Run) -> bool:
+    """Whether an agent ended by itself, or at a limit that it was given: what it did not do by then it did not do."""
+    is_limit = fork.error is not None and fork.error.class_name in STOPPED_BY_LIMIT
+    return fork.status in ("succeeded", "failed") or (fork.status == "interrupted" and is_limit)
 
 
 def _key(plan: ForkPlan, expression: str) -> str:
@@ -161,6 +168,12 @@ def _ask(plan: ForkPlan, step: int, expression: str, key: str, warm: WarmAgents)
             why = "" if fork.error is None else f": {fork.error.short}"
             raise AgentFailed(f"{fork.name} took no step of its own{why}", hint="Fork there by hand to see why.")
         found = Watch(store, fork.id, expression).next(plan.step)
+        if found is None and not _came_to_an_end(fork):
+            why = "" if fork.error is None else f": {fork.error.short}"
+            raise AgentFailed(
+                f"whether it holds after a step of {fork.name} is not known: it is {fork.status}{why}",
+                hint="Fork there by hand to see why; the same bisection goes on with what is known.",
+            )
         answer = BisectedFacts.answer(key, expression, step, holds=found is not None)
         store.set_metadata(fork.id, RunFacts.bisected.entry(answer))
         return Probe(step, fork.id, fork.name, found is not None, known=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt._dataclass import dataclass
+from agent_tt.querying.expecting import why_unknown
 from agent_tt.querying.watches.step_search import Span, Watch
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ class Bisection:
         run_id: the run.
         expression: what was asked.
         first: the step; None where it holds nowhere.
-        last_without: the step before it, after which it does not hold; None where there is none.
+        last_without: the last step before it after which it is known not to hold; None where there is none.
         spans: of recorded states, all stretches of steps in which it holds; the first begins with `first`.
         probes: of forks, those that were asked, in order.
         last: the last step of the run.
         stopped: of forks, why the search ended before it was known which step is the first: `first` is then the
             earliest that is known to hold. Empty where it is known.
+        unknown: of recorded states, the steps after which nobody knows whether it holds: what it asks about is not
+            kept, or damaged.
     """
 
     run_id: str
@@ -62,6 +65,7 @@ class Bisection:
     spans: tuple[Span, ...] = ()
     probes: tuple[Probe, ...] = ()
     stopped: str = ""
+    unknown: tuple[int, ...] = ()
 
     @property
     def is_monotone(self) -> bool:
@@ -69,12 +73,22 @@ class Bisection:
 
         Forks are only asked at a few steps, where this is taken for granted.
         """
-        if self.probes:
+        if self.probes or self.first is None:
             return True
-        return len(self.spans) <= 1 and all(span.last == self.last for span in self.spans)
+        held = {step for span in self.spans for step in range(span.first, span.last + 1)}
+        return held.issuperset({*range(self.first, self.last + 1)} - {*self.unknown})
+
+    @property
+    def doubtful(self) -> tuple[int, ...]:
+        """The steps before `first` of which nobody knows whether it holds there: it may have begun with one of them."""
+        without = -1 if self.last_without is None else self.last_without
+        return tuple(step for step in self.unknown if self.first is not None and without < step < self.first)
 
     def to_json(self) -> dict[str, Wire]:
-        """`{run, expression, first, last_without, monotone, spans: [[first, last]], probes: [probe], stopped}`."""
+        """The bisection for programs.
+
+        `{run, expression, first, last_without, monotone, spans: [[first, last]], unknown, probes: [probe], stopped}`.
+        """
         return {
             "run": self.run_id,
             "expression": self.expression,
@@ -82,6 +96,7 @@ class Bisection:
             "last_without": self.last_without,
             "monotone": self.is_monotone,
             "spans": [[span.first, span.last] for span in self.spans],
+            "unknown": [*self.unknown],
             "probes": [probe.to_json() for probe in self.probes],
             "stopped": self.stopped,
         }
@@ -98,13 +113,20 @@ def bisect_recorded(source: RunSource, run: Run, expression: str) -> Bisection:
     Raises:
         InvalidExpression: it cannot be read.
     """
-    spans = tuple(Watch(source, run.id, expression).spans())
+    watch = Watch(source, run.id, expression)
+    spans = tuple(watch.spans())
     first = spans[0].first if spans else None
+    damaged = {*source.damaged_steps(run.id)} if watch.expression.asks_state else frozenset[int]()
+    held = {step for span in spans for step in range(span.first, span.last + 1)}
+    rest = (step for step in source.steps(run.id) if step.number not in held)
+    unknown = tuple(step.number for step in rest if why_unknown(step, watch.expression) or step.number in damaged)
+    known = None if first is None else next((n for n in range(first - 1, -1, -1) if n not in unknown), None)
     return Bisection(
         run_id=run.id,
         expression=expression,
         first=first,
-        last_without=first - 1 if first else None,
+        last_without=known,
         last=source.step_count(run.id),
         spans=spans,
+        unknown=unknown,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["StepRange", "find_range", "range_base", "range_changes", "read_range"]
+__all__ = ["StepRange", "find_range", "range_base", "range_changes", "read_range", "why_no_changes"]
 
 _DOTS = ".."
 
@@ -111,12 +111,20 @@ def range_base(source: RunSource, run_id: str, first: int, last: int) -> int | N
 
 
 def range_changes(source: RunSource, run: Run, found: StepRange) -> StateDiff | None:
-    """What a range changed in the state; None where no state was before it."""
+    """What a range changed in the state; None where no state was before it, or that after it was not kept."""
     from agent_tt.comparing.values.state_diff import diff_states
 
-    if found.base is None:
+    if found.base is None or why_no_changes(source, run, found):
         return None
     return diff_states(source.state(run.id, found.base), source.state(run.id, found.last))
+
+
+def why_no_changes(source: RunSource, run: Run, found: StepRange) -> str:
+    """Why nobody knows what a range changed; "" where that can be told."""
+    ends = source.steps(run.id, found.last, found.last + 1) if found.last else ()
+    if any(step.is_unkept for step in ends):
+        return f"no checkpoint is kept of step {found.last}"
+    return "no state was before them" if found.base is None else ""
 
 
 def read_range(source: RunSource, run: Run, first: int, last: int, *, values: bool = True) -> StepRange:

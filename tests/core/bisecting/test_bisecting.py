@@ -8,12 +8,14 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.core.agent_folder import AgentFolder
+from tests.core.memory_store import Did, MemorySource
 
 import agent_tt
 from agent_tt import samples
 from agent_tt.bisecting.live import bisect_live, first_where
 from agent_tt.bisecting.recorded import bisect_recorded
-from agent_tt.errors import InvalidExpression, UsageError
+from agent_tt.errors import AgentFailed, InvalidExpression, UsageError
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
 from agent_tt.model.facts import RunFacts
@@ -47,6 +49,44 @@ def test_recorded_states_are_bisected_and_what_does_not_last_is_said(tmp_path):
         assert (found.first, found.last_without, found.is_monotone) == (None, None, True)
         with pytest.raises(InvalidExpression):
             bisect_recorded(source, run, "state.")
+
+
+def test_a_step_of_which_nothing_is_known_is_not_one_without():
+    source = MemorySource()
+    kept, lost = [Did("s", state={"n": number}) for number in range(4)], Did("s", is_kept=False)
+    run = source.add("run", [kept[1], lost, lost, kept[3], lost, kept[3]], state={"n": 0})
+    found = bisect_recorded(source, run, "state.n == 3")
+    assert (found.first, found.last_without, found.doubtful) == (4, 1, (2, 3))
+    assert (found.unknown, found.is_monotone) == ((2, 3, 5), True)
+    assert not bisect_recorded(source, run, "state.n == 1").is_monotone
+    known = bisect_recorded(source, run, "step > 2")
+    assert (known.first, known.last_without, known.unknown) == (3, 2, ())
+
+
+DYING = """
+import os
+import agent_tt
+
+with agent_tt.record("dying", state={"n": 0}) as run:
+    for number in (1, 2, 3):
+        with run.step("count", {"n": number}):
+            look(number)
+            if number == 3 and os.path.exists("die"):
+                os._exit(9)
+"""
+
+
+def test_a_fork_that_broke_off_has_not_answered(tmp_path):
+    folder = AgentFolder(tmp_path)
+    look = '@agent_tt.tool(effect="read")\ndef look(number):\n    return number\n'
+    folder.write(DYING.replace("\n\nwith", f"\n\n{look}\nwith"))
+    folder.run("agent.py")
+    with closing(agent_tt.open_source(folder.store_path)) as source:
+        run = source.run("dying")
+        folder.put("die", "")
+        with pytest.raises(AgentFailed, match="is not known: it is crashed"):
+            bisect_live(source, run, "state.n > 9", ForkRequest())
+        assert not any(fork.facts.bisected.key for fork in source.forks(run.id))
 
 
 def test_what_is_for_forks_is_refused_without_them(tmp_path):

@@ -10,7 +10,7 @@ from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.errors import RunNotFound, StepNotFound, UsageError
 from agent_tt.model import Step
-from agent_tt.querying.ranges import find_range, range_base, read_range
+from agent_tt.querying.ranges import find_range, range_base, range_changes, read_range, why_no_changes
 from agent_tt.sources import open_source
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
@@ -112,3 +112,13 @@ def test_a_run_whose_name_looks_like_a_range_is_a_run():
 def test_what_is_no_range_is_refused(samples, run, steps, error):
     with pytest.raises(error):
         find_range(samples, run, steps)
+
+
+def test_what_a_range_changed_is_not_known_where_its_last_state_was_not_kept():
+    source = MemorySource()
+    run = source.add("run", [Did("one", state={"n": 1}), Did("two", is_kept=False), Did("three", state={"n": 1})])
+    lost = read_range(source, run, 2, 2)
+    assert range_changes(source, run, lost) is None
+    assert why_no_changes(source, run, lost) == "no checkpoint is kept of step 2"
+    kept = read_range(source, run, 2, 3)
+    assert (range_changes(source, run, kept), why_no_changes(source, run, kept)) == ([], "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import AgentFailed, AgentTTError, InvalidEntryPoint, UsageError
+from agent_tt.model.shown import step_ranges
 from agent_tt.replaying.report import VERDICT_WORDS
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.running.following import stopped_as_by_ctrl_c
@@ -74,7 +75,7 @@ def command(
     agent-tt bisect refund-loop 'state.answer' --live --agent refund_loop.py:main_v2
     git bisect start BAD GOOD && git bisect run agent-tt bisect RUN --replay --trust
     --json: {run, expression, first, last_without, monotone, spans: [[first, last]],
-             probes: [{step, run, name, holds, known}], stopped};
+             unknown: [step], probes: [{step, run, name, holds, known}], stopped};
             with --replay {outcome, exit_code, why}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if replay:
@@ -157,6 +158,9 @@ def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) ->
     name = "the input" if step is None else f"{found.first}  {terminal.safe(step.name)}"
     what = "forks go that way from" if found.probes else "first holds after"
     terminal.line(f"{asked}  {what} ", Cell(name, "strong"))
+    if found.doubtful:
+        steps = f"step{'s' * (len(found.doubtful) > 1)} {', '.join(step_ranges(found.doubtful, ' to '))}"
+        terminal.line(Cell("note  ", "muted"), f"whether it holds after {steps} already is not known")
     if not found.is_monotone:
         spans = ", ".join(
             str(span.first) if span.first == span.last else f"{span.first} to {span.last}" for span in found.spans[:8]

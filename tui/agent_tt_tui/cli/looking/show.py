@@ -228,7 +228,7 @@ def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
 
 
 def _show_range(options: Options, source: RunSource, run: Run, first: int, last: int) -> None:
-    from agent_tt.querying.ranges import range_changes, read_range
+    from agent_tt.querying.ranges import range_changes, read_range, why_no_changes
     from agent_tt_tui.viewmodel.past.ranges import range_facts
 
     if options.as_json:
@@ -247,7 +247,7 @@ def _show_range(options: Options, source: RunSource, run: Run, first: int, last:
     terminal.line()
     terminal.line(Cell("CHANGES", "strong"))
     if changes is None:
-        terminal.line(Cell("no state was before them", "muted"))
+        terminal.line(Cell(why_no_changes(source, run, found), "muted"))
     else:
         print_states(terminal, changes, (str(found.base), str(last)), source.state(run.id, last))
 
