@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+from tests.core.memory_store import Did, MemorySource
 from textual.app import App
 
 from agent_tt.comparing.runs.comparison import LanePair
+from agent_tt.errors import StepNotFound
 from agent_tt.model import Call, Edit, Run, Step
 from agent_tt.protocols import RunSource
-from agent_tt_tui.viewmodel.runs.comparison import read_comparison
+from agent_tt_tui.viewmodel.runs.comparison import read_comparison, read_states
 from agent_tt_tui.widgets.runs.compare_frame import SideTitles
 
 
@@ -194,3 +197,14 @@ async def test_the_titles_of_the_steps_name_the_lanes_that_part_as_far_as_there_
         await pilot.resize_terminal(24, 5)
         await pilot.pause()
         assert "lanes" not in app.text()
+
+
+def test_the_state_of_an_earlier_step_is_not_shown_for_one_that_was_not_kept():
+    source = MemorySource()
+    one, lost = Did("a", state={"n": 1}), Did("b", is_kept=False)
+    runs = [source.add(name, [one, last]) for name, last in (("a", Did("b", state={"n": 1})), ("b", lost))]
+    sides = [(source, run) for run in runs]
+    assert read_states(sides, (1, 1)) == [{"n": 1}, {"n": 1}]
+    with pytest.raises(StepNotFound, match="no checkpoint is kept of step 2 of B"):
+        read_states(sides, (2, 2))
+    assert read_states(sides, (2, 0))[1] is None

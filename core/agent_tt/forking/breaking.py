@@ -63,6 +63,14 @@ class StateBreaks:
                 return f"it was to stop when an expression holds, and after step {step} nobody can say: {error.message}"
 
     def _look(self, step: int) -> str | None:
+        rows = self._source.steps(self._run_id, step, step + 1)
+        lost = next((row.facts.state_error for row in rows if row.facts.state_error is not None), None)
+        asked = next((watch.expression for watch in self._watches if watch.expression.asks_state), None)
+        if lost is not None and asked is not None:
+            return (
+                f"it was to stop when {asked.text}, and after step {step} nobody can say:"
+                f" its state could not be read ({lost})"
+            )
         for index, watch in enumerate(self._watches):
             if self._holds(index, step) and (asks_moments(watch.expression) or not self._held_before(index, step)):
                 shown = reasons_in_words(reasons(self._source, self._run_id, watch.expression, step))

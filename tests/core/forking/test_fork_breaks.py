@@ -184,6 +184,33 @@ def test_a_step_that_failed_stops_it_although_the_agent_would_go_on(broken) -> N
     assert (run.status, [each.status for each in steps], after) == ("interrupted", ["error"], [])
 
 
+class Desk:
+    """A state that cannot be read at its second step."""
+
+    asked = 0
+
+    def get_state(self) -> dict[str, int]:
+        if self.asked == 2:
+            raise LookupError("no state")
+        return {"asked": self.asked}
+
+
+def test_a_state_that_could_not_be_read_stops_one_that_asks_about_it(broken) -> None:
+    desk = Desk()
+
+    def agent(run) -> None:
+        for desk.asked in (1, 2, 3):
+            with run.step("ask"):
+                pass
+
+    why, _, steps = broken("state.asked > 9", agent, state=desk)
+    assert why == (
+        "it was to stop when state.asked > 9, and after step 2 nobody can say:"
+        " its state could not be read (LookupError: no state)"
+    )
+    assert len(steps) == 2
+
+
 def test_an_agent_that_catches_everything_gets_no_further_nor_does_what_follows_its_run(broken) -> None:
     sent = []
 

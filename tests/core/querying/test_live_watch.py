@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.interop import graphs
+from tests.core.memory_store import Did, MemorySource
 from tests.core.querying.test_querying_watch import by_scan
 from tests.core.store.recordings import begin, call, new_store, step
 
@@ -311,3 +312,13 @@ def test_why_it_holds_is_said_with_the_values_and_of_calls_with_those_of_the_fir
     assert said("changed(state.n) and not state.plan") == "state.n = -3, state.plan is missing"
     assert said("state.n > 0") == ""
     store.close()
+
+
+def test_that_it_holds_no_longer_is_not_known_at_a_step_that_was_not_kept():
+    source = MemorySource()
+    source.add("run", [Did("a", state={"n": 1}), Did("b", is_kept=False), Did("c", state={"n": 0})])
+    watched, named = LiveWatch(source, "run", "state.n == 1"), LiveWatch(source, "run", 'name == "a"')
+    assert look_at_all(watched, source, "run") == look_at_all(named, source, "run") == [1]
+    assert [watched.is_known(step) for step in (1, 2, 3)] == [True, False, True]
+    assert [watched.holds_now(last) for last in (1, 2, 3)] == [True, None, False]
+    assert [named.holds_now(last) for last in (1, 2, 3)] == [True, False, False]

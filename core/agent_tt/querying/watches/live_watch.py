@@ -70,6 +70,8 @@ class LiveWatch:
         self._spent, self._clock = 0.0, clock
         self._is_given_up = False
         self._open: set[int] = set()
+        self._lost: set[int] = set()
+        """Steps of which no checkpoint is kept, where the state is asked about: nobody knows it there."""
         self._bases: dict[int, int | None] = {}
         """Of steps at which it holds, those that went on from another state than that of the step before."""
         self._has_tracks = False
@@ -131,13 +133,14 @@ class LiveWatch:
 
     def is_known(self, step: int) -> bool:
         """Whether it is known if it holds at a step."""
-        return step <= self.looked and step not in self._open
+        return step <= self.looked and step not in self._open and step not in self._lost
 
     def holds_now(self, last: int) -> bool | None:
-        """Whether it holds at the last step that has ended; None where that is not known yet."""
+        """Whether it holds at the last step that has ended; None where that is not known, or not yet."""
         if self.looked < last:
             return None
-        return self._settled_before(last) in self.found
+        settled = self._settled_before(last)
+        return None if settled in self._lost else settled in self.found
 
     # ---------------------------------------------------------------- looking
 
@@ -205,6 +208,9 @@ class LiveWatch:
                 self._give_up(InvalidExpression(f"{self._where!r}: {why}", text=self._where, why=why, position=0))
             return False
         self._find_bases(found, first, last)
+        if self.expression is not None and self.expression.asks_state:
+            rows = self._source.steps(self._run_id, max(first, 1), last + 1)
+            self._lost.update(row.number for row in rows if row.is_unkept)
         for step in found:
             if step not in unfinished:
                 self.found.add(step)
@@ -260,6 +266,7 @@ class LiveWatch:
 
     def _begin_anew(self) -> None:
         self.found, self.looked, self._seen, self._watch, self._open = StepRanges(), -1, None, None, set()
+        self._lost = set()
         self._bases, self._has_tracks = {}, False
         self._spent = 0.0
         self._page = _FIRST_PAGE

@@ -11,7 +11,6 @@ from textual.worker import get_current_worker
 
 from agent_tt.comparing.runs.call_changes import call_changes
 from agent_tt.comparing.runs.without_effect import edits_without_effect
-from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
@@ -33,7 +32,7 @@ from agent_tt_tui.viewmodel.runs.compare_calls import (
     without_seen,
 )
 from agent_tt_tui.viewmodel.runs.compare_why import why_blocks
-from agent_tt_tui.viewmodel.runs.comparison import CompareView, Shown, read_comparison
+from agent_tt_tui.viewmodel.runs.comparison import CompareView, Shown, read_comparison, read_states
 from agent_tt_tui.widgets.runs.compare_frame import CompareHeader, PairStrip, SideTitles
 from agent_tt_tui.widgets.runs.compare_state import CompareState
 from agent_tt_tui.widgets.runs.compare_steps import CompareSteps
@@ -317,10 +316,7 @@ class CompareScreen(CommandScreen[None]):
             found = found._replace(pair=read_pair(*both))
             if row.a is not None and row.b is not None:
                 found = found._replace(calls=call_changes(*both))
-            states = [
-                without_bookkeeping(source.state(run.id, step))
-                for (source, run), step in zip(self._sides, found.at, strict=True)
-            ]
+            states = read_states(self._sides, found.at)
             changes = compare_states(*states)
             places = alike_places(states[0], states[1], [change.path for change in changes])
             alike = islice(places, _MOST_ALIKE)

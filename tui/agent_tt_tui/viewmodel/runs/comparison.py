@@ -10,14 +10,16 @@ from agent_tt._dataclass import dataclass
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import Comparison, LanePair, Row, compare_runs
 from agent_tt.comparing.runs.without_effect import edits_without_effect
+from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.comparing.values.edit_leaves import edit_changes
-from agent_tt.errors import Interrupted
+from agent_tt.errors import Interrupted, StepNotFound
 from agent_tt.model import ACTING
 from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
 
@@ -308,6 +310,19 @@ def read_comparison(
     spent_b: dict[tuple[str, str], Spent] = {}
     cells_a, cells_b = _cells(source_a, run_a, spent_a, cancelled), _cells(source_b, run_b, spent_b, cancelled)
     return CompareView(comparison, cells_a, cells_b, elsewhere(comparison), spent_a, spent_b)
+
+
+def read_states(sides: Sequence[tuple[RunSource, Run]], at: Sequence[int]) -> list[Wire]:
+    """Read the states of A and B after one step of each.
+
+    Raises:
+        StepNotFound: No checkpoint of one of them is kept: what is read in its place is of an earlier step.
+        AgentTTError: One of them cannot be read.
+    """
+    for letter, (source, run), number in zip("AB", sides, at, strict=True):
+        if any(step.is_unkept for step in (source.steps(run.id, number, number + 1) if number else ())):
+            raise StepNotFound(f"no checkpoint is kept of step {number} of {letter}")
+    return [without_bookkeeping(source.state(run.id, number)) for (source, run), number in zip(sides, at, strict=True)]
 
 
 def elsewhere(comparison: Comparison) -> dict[Row, int]:
