@@ -47,6 +47,8 @@ def without_item(source: RunSource, run_id: str, context: CallContext, item: Ite
     step = context.step - 1
     if item.part.kind == "tools":
         return Without(step, why_not=_TOOLS)
+    if any(each.is_unkept for each in (source.steps(run_id, step, step + 1) if step else ())):
+        return Without(step, why_not=f"no checkpoint is kept of step {step}: whether the state has it is not known")
     try:
         state = source.state(run_id, step)
     except AgentTTError as error:

@@ -77,3 +77,15 @@ def test_what_no_state_holds_is_said_to_be_the_programs():
         (),
         "no message of the state before this step is this item: the program adds it by itself",
     )
+
+
+def test_of_a_state_that_was_not_kept_it_is_not_said_that_the_program_adds_the_item_by_itself():
+    source = MemorySource()
+    steps = [Did("before", is_kept=False), Did("ask", answer={"content": "Yes."}, asked={"messages": [QUESTION]})]
+    source.add("run", steps, state={"messages": []})
+    context = read_contexts(source, "run").calls[0]
+    found = without_item(source, "run", context, context.items[0])
+    assert (found.edits, found.why_not) == (
+        (),
+        "no checkpoint is kept of step 1: whether the state has it is not known",
+    )
