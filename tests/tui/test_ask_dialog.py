@@ -193,4 +193,6 @@ def test_the_call_tells_what_was_decided_of_it():
     assert said(replace(call, meta={"answered": {"word": "refuse", "why": "no terminal", "by": "nobody"}})) == [
         "^ it was refused, because nobody could be asked"
     ]
+    by_program = {"word": "give", "by": "program"}
+    assert said(replace(call, meta={"answered": by_program})) == ["^ it was not made: a program gave its answer"]
     assert said(replace(call, meta={"answered": "odd"})) == []

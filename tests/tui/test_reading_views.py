@@ -1,5 +1,7 @@
 """The rows of conversations, calls and raw text, without a terminal."""
 
+from dataclasses import replace
+
 from agent_tt.model import AgentCode, Call, ErrorInfo, Run, Step
 from agent_tt.providers.chat import conversation_in, message_of
 from agent_tt_tui.glyphs import UNICODE
@@ -89,12 +91,22 @@ def test_a_model_call_shows_what_it_saw_what_it_answered_and_the_tools_it_had():
 def test_a_call_without_an_answer_in_a_run_that_is_over_says_that_its_outcome_is_unknown():
     pending = Call(3, 1, "tool", "send", "pending", "write", args={"to": "bob"})
     assert any("outcome unknown" in row for row in shown_call(pending))
+    foreign = Run("RUN000000001", "run", "unknown", started_us=0)
+    assert any("no answer to it is recorded" in row for row in shown_call(pending, foreign))
     running = Run("RUN000000001", "run", "running", started_us=0)
     assert any("not yet" in row for row in shown_call(pending, running))
 
 
 def test_a_denied_tool_says_so_and_a_failed_one_why_with_its_traceback_folded():
-    assert any("denied by this fork" in row for row in shown_call(Call(3, 1, "tool", "pay", "denied", "write")))
+    denied = Call(3, 1, "tool", "pay", "denied", "write")
+    fork = Run("FORK00000001", "run/fork-1", "succeeded", 0, parent=RUN.id, fork_step=2)
+    assert any("denied by this fork" in row for row in shown_call(denied, fork))
+    for rows in (
+        shown_call(denied),  # nothing was forked
+        shown_call(denied, fork, step=Step(3, "s", "ok", inherited=True)),  # another fork did it
+        shown_call(replace(denied, meta={"answered": {"word": "refuse", "by": "terminal"}}), fork),  # a person did
+    ):
+        assert any(row.split() == ["denied", "it", "did", "not", "run"] for row in rows)
     error = ErrorInfo("builtins:TimeoutError", "too slow", "Traceback\n  line 1\n")
     failed = Call(3, 1, "tool", "pay", "error", "write", error=error)
     rows = shown_call(failed)

@@ -232,10 +232,15 @@ class _Layout:
                 yield TextLine(((f"  {glyphs.interrupted} {said}", "note"),))
             else:
                 yield TextLine(((f"  {glyphs.unknown} outcome unknown", "failed"),))
-                yield TextLine((("  the run ended before an answer was recorded", "note"),))
+                is_over = self._context.run.status != "unknown"
+                said = "the run ended before an answer was recorded" if is_over else "no answer to it is recorded"
+                yield TextLine(((f"  {said}", "note"),))
         elif call.status == "denied":
             yield from self._heading(title)
-            yield TextLine((("  denied by this fork", "yours"), ("  it did not run", "muted")))
+            step = self._context.step
+            is_own = self._context.run.fork_step is not None and not (step is not None and step.inherited)
+            by = " by this fork" if is_own and not call.facts.answered else ""
+            yield TextLine(((f"  denied{by}", "yours"), ("  it did not run", "muted")))
         elif call.error is not None:
             yield from self._heading(_RAISED)
             yield from error_lines(call.error, self._columns, glyphs, self._toggled)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["decided_lines", "not_made_words", "waiting_line"]
 
 _WORDS: Final = {
-    "run": "you let it go out",
-    "give": "it was not made: you gave its answer",
-    "raise": "it was not made: you raised an error in its place",
-    "refuse": "you refused it",
+    "run": "{} let it go out",
+    "give": "it was not made: {} gave its answer",
+    "raise": "it was not made: {} raised an error in its place",
+    "refuse": "{} refused it",
 }
 _SHOWN: Final = 60
 
@@ -36,13 +36,14 @@ def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
         yield TextLine(((clean(again), "note"),))
     if not answered:
         return
-    words = _WORDS.get(answered.word or "", "")
+    who = "a program" if answered.by == "program" else "you"
+    words = _WORDS.get(answered.word or "", "").format(who)
     if answered.by == "nobody" and answered.word == "run":
         words = "it was held, and let go as it was"
     elif answered.by == "nobody":
         words = "it was refused, because nobody could be asked"
     if before:
-        words = "you edited it, and let it go out"
+        words = f"{who} edited it, and let it go out"
     told = f": {clean(answered.why)}" if answered.why is not None and answered.by != "nobody" else ""
     yield TextLine()
     yield TextLine(((f"{glyphs.person} {words}", "yours"), (told, "muted")))
