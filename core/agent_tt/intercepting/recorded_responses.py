@@ -7,6 +7,7 @@ hides it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.calls.answers import Question, Served
     from agent_tt.recording.open_run import OpenCall
 
-__all__ = ["Answers", "HoldsBack", "KeepsKeys", "MockResponses", "RecordedResponses"]
+__all__ = ["Answers", "HoldsBack", "KeepsKeys", "MockResponses", "RecordedResponses", "ReplayedResponses"]
 
 
 class Answers(Protocol):
@@ -113,6 +114,31 @@ class RecordedResponses(Link):
         """Name the headers that counted when the run was recorded."""
         found: frozenset[str] | None = getattr(self._answers, "kept_headers", None)
         return found
+
+
+class ReplayedResponses(RecordedResponses):
+    """The same for a replay whose run is kept: of each call that is not made, that run says so.
+
+    Args:
+        answers: what answers.
+        makes_calls: whether it lets calls be made for real; then only an answer tells which are not.
+    """
+
+    def __init__(self, answers: Answers, *, makes_calls: bool) -> None:
+        super().__init__(answers)
+        self._makes_calls = makes_calls
+
+    def before_call(self, _call: OpenCall, facts: dict[str, Wire]) -> None:
+        """Say that no call is made, where none is."""
+        if not self._makes_calls:
+            facts.update(CallFacts.replayed.true())
+
+    def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
+        """Serve a call, and say so."""
+        reply = super().answer_call(call, new)
+        if not self._makes_calls or reply is None or reply.served is None:
+            return reply
+        return replace(reply, facts={**reply.facts, **CallFacts.replayed.true()})
 
 
 class MockResponses(RecordedResponses):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import agent_tt.seams.install  # noqa: F401  from here on requests are put to the replay, whatever imports their library
-from agent_tt.intercepting.recorded_responses import RecordedResponses
+from agent_tt.intercepting.recorded_responses import RecordedResponses, ReplayedResponses
 from agent_tt.intercepting.run_handoff import StoreOverride
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
@@ -141,6 +141,8 @@ def replaying(
 
         store = KeptStore(keeping, replay.tape.run, check, checked=checked)
     link = RecordedResponses(answers)
+    if keeping is not None:
+        link = ReplayedResponses(answers, makes_calls=replay.makes_calls)
     rules = partial(use_rules_of, dict(replay.tape.run.metadata), replay.tape.place, ())
     setting = Setting(root, rules, replay.tape.run.facts.patched, replay.kept_headers, prepare, join)
     with (

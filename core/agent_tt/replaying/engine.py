@@ -97,10 +97,12 @@ class Replay:
         goes_live: called once, before a call is made for real; see `agent_tt.replaying.live_replay`.
         live_part: what was made for real; None where nothing may be.
         links: what else takes part while it answers.
+        makes_calls: whether some calls may be made for real.
     """
 
     live_part: LivePart | None = None
     links: tuple[Link, ...] = ()
+    makes_calls: bool = False
 
     def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True, any_order: bool = False) -> None:
         """Begin.

@@ -93,6 +93,8 @@ class LiveReplay(Replay):
         earlier: runs that were answered before where `tape` has no answer: those answers are given again.
     """
 
+    makes_calls = True
+
     def __init__(self, tape: Tape, lively: Lively, policy: ToolPolicy, earlier: Iterable[Tape] = ()) -> None:
         super().__init__(tape, any_order=True)
         self.links = (LivePolicy(policy),)

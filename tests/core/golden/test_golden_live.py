@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from tests.core.golden.asking import AGENT, AT_ONCE, OPENAI_LOOP, answering, prompts_in, recorded, words
 from tests.core.web_server import OPENAI_ANSWER, serving
 from tests.fresh_source import write_source
 
 from agent_tt.errors import UsageError
+from agent_tt.forking.outside.ledger import effects_of
 from agent_tt.golden.golden_file import read_golden
 from agent_tt.golden.run_rules import Ends
 from agent_tt.golden.running import run_golden
 from agent_tt.golden.value_rules import State
+from agent_tt.store import open_store
 
 pytestmark = pytest.mark.warm("httpx", "openai")
 
@@ -68,6 +72,17 @@ def test_calls_that_are_named_are_made_and_no_others_and_only_where_that_is_want
     result = ran(golden, live="named")
     assert (result.outcome, made(result), server.asked) == ("passed", ["search"], ["GET /search"]), result.first
     assert result.remarks == ["pay is not made for real: the policy holds it back"]
+
+
+def test_the_run_says_of_each_call_whether_it_went_out(server, tmp_path):
+    golden = recorded(tmp_path, server.url, ANSWERED, live='["pay"]')
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt.policy]\npay = "live"\n')
+    result = ran(golden, live="named")
+    with closing(open_store(result.store)) as store:
+        effects = effects_of(store, store.run(result.now))
+    assert [row.name for row in effects.rows if row.happened == "sent"] == ["pay"]
+    assert {row.happened for row in effects.rows} == {"sent", "recorded"}
+    assert (effects.reads, effects.models) == ({}, {})
 
 
 def test_what_writes_is_made_where_the_policy_of_the_project_says_so_by_name(server, tmp_path):

@@ -14,6 +14,7 @@ from tests.core.golden.desk import keep, record, tried, write
 
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import UsageError
+from agent_tt.forking.outside.ledger import effects_of
 from agent_tt.golden.golden_file import find_goldens, read_golden
 from agent_tt.golden.recording_file import open_recording
 from agent_tt.golden.results import KeptResult, read_results
@@ -195,3 +196,14 @@ def test_what_runs_stands_in_the_text_file_alone(golden):
     text = golden.path.read_text()
     golden.path.write_text("".join(line for line in text.splitlines(keepends=True) if not line.startswith("agent =")))
     assert "run.agent is missing" in tried(golden).problem
+
+
+def effects_now(result) -> str:
+    with closing(open_source(result.store)) as source:
+        return effects_of(source, source.run(result.now), values=False).summary()
+
+
+def test_nothing_that_a_golden_was_answered_is_said_to_have_gone_out(golden, tmp_path):
+    assert effects_now(tried(golden)) == "answered instead: find ×1, rate ×1"
+    write(tmp_path, ('state["rate"] = rate("EUR")', 'refund(state["order"])'))
+    assert effects_now(tried(golden)) == "held back: refund ×1; answered instead: find ×1"

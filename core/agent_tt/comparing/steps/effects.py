@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, CallKind, Effect, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["EffectRow", "Effects", "Happened", "effects_between", "effects_in"]
+__all__ = ["EffectRow", "Effects", "Happened", "effects_between", "effects_in", "was_halted"]
 
 Happened = Literal["sent", "sent edited", "failed", "unknown", "waiting", "denied", "refused", "stubbed", "recorded"]
 """What became of a call.
@@ -31,7 +31,7 @@ Happened = Literal["sent", "sent edited", "failed", "unknown", "waiting", "denie
 | `failed` | it was made, and raised: whether it had an effect nobody knows |
 | `unknown` | it was begun, and its process is gone |
 | `waiting` | it waits for somebody to decide |
-| `denied` | the policy did not let it be made |
+| `denied` | the policy did not let it be made, or a replay was halted there |
 | `refused` | a person did not, or nobody was there to decide |
 | `stubbed` | it was not made, and answered with a value that was given |
 | `recorded` | it was not made, and answered as it had been recorded |
@@ -48,6 +48,8 @@ _GROUPS: Final[tuple[tuple[str, frozenset[Happened]], ...]] = (
     ("waiting", frozenset({"waiting"})),
 )
 _MOST_NAMES: Final = 4
+
+_HALTED: Final = "agent_tt.replaying.divergence:Divergence"
 
 _DECIDERS: Final[Mapping[str, str]] = {"nobody": "nobody", "program": "a program"}
 """Who decided about a call that asked, where that was no person; see `agent_tt.questions.Decision.by`."""
@@ -145,17 +147,20 @@ class Effects:
         return "; ".join(parts)
 
 
-def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
+def effects_in(calls: Iterable[Call], *, is_running: bool, is_halted: bool = False) -> Effects:
     """The ledger of these calls.
 
     Args:
         calls: calls of one run, in order; their arguments and results may be left out. Copies do not count.
         is_running: whether the run still goes on.
+        is_halted: whether a replay halted it, so that the last call of a lane may be one that nothing answered.
     """
     rows: list[tuple[Call, Effect | None, Happened]] = []
     reads: Counter[str] = Counter()
     models: Counter[str] = Counter()
     inside: Counter[Place] = Counter()
+    last: dict[str, int] = {}
+    """By lane, the row of its last call; -1 where that is none."""
     quiet: set[Place] = set()
     """Calls that are listed by their names alone, as they are said to only read."""
     for call in calls:
@@ -169,8 +174,10 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
             inside[part_of] += 1
             continue
         happened = _happened(call, is_running=is_running)
+        last[call.lane] = -1
         is_decided = happened not in ("sent", "failed", "unknown")
         if is_decided or (call.kind in _TO_THE_WORLD and effect == "write"):
+            last[call.lane] = len(rows)
             rows.append((call, effect if part_of is None else "read", happened))
         elif call.kind == "llm" and not CallFacts.made_up.is_in(call.meta) and around is None:
             model = facts.model
@@ -178,6 +185,9 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
         elif call.kind in _TO_THE_WORLD:
             reads[call.name] += 1
             quiet.add((call.step, call.number))
+    for index in last.values() if is_halted else ():
+        if index >= 0 and (ended := rows[index])[0].status == "error" and ended[2] == "recorded":
+            rows[index] = (*ended[:2], "denied")
     return Effects(
         rows=tuple(_row(*row, inside[row[0].step, row[0].number]) for row in rows),
         reads=dict(reads.most_common()),
@@ -197,12 +207,12 @@ def effects_between(
         stop: the step after the last one; None for all.
         values: whether the rows have arguments, results and errors; a summary needs none.
     """
-    is_running = run.status == "running"
+    is_running, is_halted = run.status == "running", was_halted(run)
     if not source.capabilities.pages:
         calls = source.call_page(run.id, start, source.step_count(run.id) + 1 if stop is None else stop)
-        return effects_in(calls, is_running=is_running)
+        return effects_in(calls, is_running=is_running, is_halted=is_halted)
     heads = source.call_heads(run.id, start, stop)
-    effects = effects_in(heads, is_running=is_running)
+    effects = effects_in(heads, is_running=is_running, is_halted=is_halted)
     if not values:
         return effects
     by_place = {(head.step, head.number): head for head in heads}
@@ -210,6 +220,11 @@ def effects_between(
         effects,
         rows=tuple(_filled(row, source.with_values(run.id, by_place[row.step, row.call])) for row in effects.rows),
     )
+
+
+def was_halted(run: Run) -> bool:
+    """Whether a replay halted a run, as far as it says with what it failed."""
+    return run.error is not None and run.error.class_name == _HALTED
 
 
 def _filled(row: EffectRow, call: Call) -> EffectRow:
@@ -240,6 +255,8 @@ def _happened(call: Call, *, is_running: bool) -> Happened:
     policy, said = facts.policy, facts.answered.word
     if call.status == "denied":
         return "refused" if said == "refuse" else "denied"
+    if CallFacts.replayed.is_in(call.meta):
+        return "denied" if call.status == "pending" else "recorded"
     if said in ("give", "raise") or policy.word == "stub":
         return "stubbed"
     if is_given(call.meta):

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt._dataclass import dataclass
-from agent_tt.comparing.steps.effects import Effects, effects_in
+from agent_tt.comparing.steps.effects import Effects, effects_in, was_halted
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
 from agent_tt.errors import AgentTTError
 from agent_tt.model.as_json import milliseconds
@@ -180,7 +180,9 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         answer=last_words(final_state),
         knows_end=final_state is not None,
         effects=effects_in(
-            (call for call in calls if call.step > (run.fork_step or 0)), is_running=run.status == "running"
+            (call for call in calls if call.step > (run.fork_step or 0)),
+            is_running=run.status == "running",
+            is_halted=was_halted(run),
         ),
     )
 

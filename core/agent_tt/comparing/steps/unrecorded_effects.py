@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, get_args
 
-from agent_tt.comparing.steps.effects import EffectRow, Effects, effects_in
+from agent_tt.comparing.steps.effects import EffectRow, Effects, effects_in, was_halted
 from agent_tt.errors import AgentTTError
 from agent_tt.model import CallKind
 
@@ -88,5 +88,5 @@ def _effects_of_other(source: RunSource, run_id: str) -> Effects:
         calls = [call for step in steps for call in source.calls(other.id, step.number)]
     except AgentTTError:  # it was deleted, or cannot be read: that is said where it is looked at
         return Effects()
-    found = effects_in(calls, is_running=other.status == "running")
+    found = effects_in(calls, is_running=other.status == "running", is_halted=was_halted(other))
     return replace(found, rows=tuple(replace(row, where=other.name) for row in found.rows))

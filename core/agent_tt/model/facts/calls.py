@@ -123,6 +123,7 @@ class CallFacts(Facts):
         TEXT, "what a plain function gave in place of its answer: `coroutine`, `generator`, `async generator`, `future`"
     )
     args_after = Fact(OBJECT, "arguments that the function changed in place, as they were when it returned")
+    replayed = Flag("of a run that a replay made: it was not made, and answered as recorded, or halted the agent")
     cancelled = Flag("the agent stopped waiting for it")
     interrupted = Flag("the agent made it because it was interrupted")
     connection = Flag("its pieces are what the other side of a connection says until that is over, asked or unasked")

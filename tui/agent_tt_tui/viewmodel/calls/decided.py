@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
+from agent_tt.model.facts import CallFacts
 from agent_tt.model.facts.calls import is_held
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.values.pieces import TextLine
@@ -72,6 +73,8 @@ def not_made_words(call: Call) -> str | None:
         return f"not made: {once.key} is done once; the answer of run {once.run}, step {once.step}, call {once.call}"
     if policy.word == "stub":
         return "not made: this answer was given instead"
+    if CallFacts.replayed.is_in(call.meta) and call.status == "ok":
+        return "not made: a replay answered it as recorded"
     taken = policy.taken_from
     if taken.run is not None:
         return f"not made: the recorded answer of run {taken.run}, step {taken.step}, call {taken.call}"
