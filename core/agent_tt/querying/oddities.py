@@ -12,10 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt._dataclass import dataclass
+from agent_tt.codec.texts import texts
 from agent_tt.comparing.steps.moves import value_key
 from agent_tt.model import ACTING
 from agent_tt.model.shown import duration
 from agent_tt.querying.unread import is_damaged
+from agent_tt.redaction.marks import MARK, canonical
 from agent_tt.replaying.tape.repeats import place_of, repeated
 
 if TYPE_CHECKING:
@@ -71,7 +73,10 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class _Act:
-    """One call that acts: which one, and whether the same came back as for an equal one."""
+    """One call that acts: which one, and whether the same came back as for an equal one.
+
+    Of what marks of redaction stand for in it (`masked`) nobody knows whether it is the same.
+    """
 
     step: int
     name: str
@@ -79,6 +84,7 @@ class _Act:
     back: str
     failed: bool
     writes: bool
+    masked: bool
 
 
 def find_oddities(
@@ -128,7 +134,8 @@ def _acts(calls: Iterable[list[Call]], gone: frozenset[tuple[int, int]]) -> dict
                     continue
                 asked = f"{call.kind} {call.name} {value_key(call.args)}"
                 back = call.error.short if call.error is not None else value_key(call.result)
-                act = _Act(call.step, call.name, asked, back, call.error is not None, call.effect != "read")
+                masked = _is_masked(call.args) or _is_masked(call.result)
+                act = _Act(call.step, call.name, asked, back, call.error is not None, call.effect != "read", masked)
                 found[call.lane].append(act)
     return found
 
@@ -169,6 +176,15 @@ def _last_open(steps: Sequence[Step]) -> Step:
     return next((step for step in reversed(steps) if step.status == "running"), steps[-1])
 
 
+def _same_words(acts: Iterable[_Act], what: str = "") -> str:
+    """`the same`, as far as that is known: equal marks stand for what may differ."""
+    return f"the same{what}{' but for what is redacted' if any(act.masked for act in acts) else ''}"
+
+
+def _is_masked(value: Wire) -> bool:
+    return any(MARK in canonical(text) for _, text in texts(value))
+
+
 def _repeats(acts: Sequence[_Act]) -> Iterator[Oddity]:
     """Equal calls one after another: retries where they failed, else repeats where the same came back each time."""
     begin = 0
@@ -182,13 +198,15 @@ def _repeats(acts: Sequence[_Act]) -> Iterator[Oddity]:
         name = group[0].name
         if len(group) >= 2 and failed == len(group) - 1:
             last = "and failed again" if group[-1].failed else "until it did not fail"
-            yield Oddity("retried", f"{name} failed and was asked {len(group)} times with the same, {last}", places)
+            asked = f"{name} failed and was asked {len(group)} times with {_same_words(group)}"
+            yield Oddity("retried", f"{asked}, {last}", places)
         elif len(group) >= _LEAST_REPEATS:
             same = len({act.back for act in group}) == 1
             what = "and the same came back each time" if same else "and other things came back"
             # Asking a clock-like tool again and again is polling, which a loop is only if nothing changes.
             if same or len(group) >= 2 * _LEAST_REPEATS:
-                yield Oddity("repeated", f"{name} was asked {len(group)} times with the same, {what}", places)
+                asked = f"{name} was asked {len(group)} times with {_same_words(group)}"
+                yield Oddity("repeated", f"{asked}, {what}", places)
 
 
 def _again(acts: Sequence[_Act]) -> Iterator[Oddity]:
@@ -200,7 +218,8 @@ def _again(acts: Sequence[_Act]) -> Iterator[Oddity]:
         changes += act.writes  # to look again after that is healthy
     for group in same.values():
         if len(group) >= _LEAST_AGAIN:
-            what = f"{group[0].name} was asked {len(group)} times with the same, between others, and the same came back"
+            asked = f"{group[0].name} was asked {len(group)} times with {_same_words(group)}"
+            what = f"{asked}, between others, and the same came back"
             yield Oddity("repeated", what, tuple(dict.fromkeys(act.step for act in group)))
 
 
@@ -222,7 +241,8 @@ def _cycles(acts: Sequence[_Act]) -> Iterator[Oddity]:
         rounds = length // size
         names = ", ".join(act.name for act in acts[at : at + size])
         places = tuple(dict.fromkeys(act.step for act in acts[at : at + length]))
-        yield Oddity("cycle", f"{names} went round {rounds} times with the same arguments", places)
+        same = _same_words(acts[at : at + length], " arguments")
+        yield Oddity("cycle", f"{names} went round {rounds} times with {same}", places)
         at += length
 
 

@@ -57,6 +57,20 @@ def test_calls_that_go_round_are_a_cycle():
     assert odd(made(rounds[:4]), "run") == []
 
 
+def test_what_is_redacted_is_not_said_to_be_the_same():
+    def told(args: Any, result: Any, *more: Did) -> list[str]:
+        source = made([Did("s", tool="look", args=args, result=result), *more] * 3)
+        return [oddity.what for oddity in find_oddities(source, source.run("run"))]
+
+    same = "look was asked 3 times with the same"
+    assert told({"q": 1}, "x") == [f"{same}, and the same came back each time"]
+    assert told({"q": "<redacted>"}, "x") == [f"{same} but for what is redacted, and the same came back each time"]
+    assert told({"q": 1}, {"key": "<redacted>"})[0].startswith(f"{same} but for what is redacted")
+    assert told({"q": "<redacted>"}, 1, Did("s", tool="find", args={}, result=1)) == [
+        "look, find went round 3 times with the same arguments but for what is redacted"
+    ]
+
+
 def test_a_call_that_brings_news_is_asked_again_in_peace():
     polls = [Did("s", tool="status", args={"id": 1}, result=n) for n in range(4)]
     assert odd(made(polls), "run") == []
