@@ -23,7 +23,7 @@ from agent_tt.forking.policy.prepared import given_answer
 from agent_tt.forking.policy.stand_ins import ParentStandIns
 from agent_tt.forking.under_terms import links_of_run
 from agent_tt.intercepting.policy_enforcement import NotRecorded
-from agent_tt.model import NewFork, NewRun
+from agent_tt.model import NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.recording.calls.answers import Question
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
@@ -186,6 +186,30 @@ def test_what_was_not_recorded_halts_and_names_the_nearest(forks: Forks) -> None
     assert (fork.status, forks.calls()[0].status) == ("failed", "denied")
     assert fork.error is not None
     assert "nearest is step 2" in fork.error.message
+
+
+def test_what_was_asked_less_often_is_not_said_to_have_not_been_asked(forks: Forks) -> None:
+    forks.record(lambda: [look("Rome"), look("Oslo")])
+    with pytest.raises(NotRecorded, match="agent asked that only once; nearest is step 2"), forks.fork(look="recorded"):
+        [look("Rome") for _ in range(2)]
+    with pytest.raises(NotRecorded, match="agent did not ask that; nearest"), forks.fork(look="recorded"):
+        look("Lima")
+
+
+def test_a_call_that_got_no_answer_is_not_said_to_have_never_been_made(forks: Forks) -> None:
+    forks.record(lambda: None)
+    with pytest.raises(NotRecorded, match="agent never called it after the fork's step"), forks.fork(book="recorded"):
+        asyncio.run(book("Rome"))
+    writer = forks.store.begin_run(NewRun(name="broken"), {})
+    for name in ("before", "work"):
+        number = writer.open_step(NewStep(name))
+        if name == "work":
+            writer.begin_call(number, NewCall("tool", "book", {"city": "Rome"}, "ab" * 16, effect="write"))
+        writer.close_step(number, StepEnd("interrupted"), {})
+    writer.finish("interrupted")
+    forks.run = forks.store.run("broken")
+    with pytest.raises(NotRecorded, match="broken got no answer of it"), forks.fork(book="recorded"):
+        asyncio.run(book("Rome"))
 
 
 def test_what_the_original_was_denied_is_said_to_have_no_answer(forks: Forks) -> None:

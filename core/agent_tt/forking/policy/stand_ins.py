@@ -8,7 +8,7 @@ one is loaded when the first is: most forks never ask.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -57,6 +57,8 @@ class ParentStandIns:
         self._by_question: dict[tuple[CallKind, str, str | None], deque[Place]] | None = None
         self._by_name: dict[tuple[CallKind, str], list[Place]] = {}
         self._denied: set[tuple[CallKind, str, str | None]] = set()
+        self._open: set[tuple[CallKind, str]] = set()
+        self._asked: Counter[tuple[CallKind, str, str | None]] = Counter()
 
     def recorded(self, question: Question) -> tuple[Served, Mapping[str, Wire]] | None:
         """The parent's next answer to the same question, and where it stands; None where none is left."""
@@ -81,6 +83,8 @@ class ParentStandIns:
             calls = [self._call(place) for place in named if place in left][:_LOOKED_AT]
             used = len(named) - len(calls)
             was_denied = (question.kind, question.name, question.signature) in self._denied
+            is_open = (question.kind, question.name) in self._open
+            asked = self._asked[question.kind, question.name, question.signature]
             name = self._source.run(self._parent).name if self._parent else "the parent"
         what = f"{question.name}({_shown(question.args)})"
         if was_denied or not calls:
@@ -89,11 +93,14 @@ class ParentStandIns:
                 why = f"{name} was not let call it either"
             elif named:
                 why = f"{name} called it only {used} times" if used > 1 else f"{name} called it only once"
+            elif is_open:
+                why = f"{name} got no answer of it after the fork's step"
             message = f"{what} is to be answered as it was recorded, but {why}"
         else:
             nearest = max(calls, key=lambda call: shared_words(changed_parts(call.kind, call.args, question.args)))
+            why = f"asked that only {f'{asked} times' if asked > 1 else 'once'}" if asked else "did not ask that"
             message = (
-                f"{what} is to be answered as it was recorded, but {name} did not ask that;"
+                f"{what} is to be answered as it was recorded, but {name} {why};"
                 f" nearest is step {nearest.step}: {nearest.name}({_shown(nearest.args)})"
             )
         hint = "say what else is to become of it, for example --policy 'NAME=recorded-or-ask', or --allow it"
@@ -136,12 +143,15 @@ class ParentStandIns:
                 for call in self._source.calls(self._parent, step.number) if step.calls else ():
                     if call.status == "denied":
                         self._denied.add((call.kind, call.name, call.signature))
+                    elif call.status == "pending":
+                        self._open.add((call.kind, call.name))
                     if call.status not in ("ok", "error"):
                         continue
                     place = call.step, call.number
                     self._by_name.setdefault((call.kind, call.name), []).append(place)
+                    signature = _asked_here(call) if is_file else call.signature
+                    self._asked[call.kind, call.name, signature] += 1
                     if place not in used:
-                        signature = _asked_here(call) if is_file else call.signature
                         found[call.kind, call.name, signature].append(place)
             self._by_question = found
         return self._by_question
