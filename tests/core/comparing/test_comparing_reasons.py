@@ -12,12 +12,14 @@ from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 from agent_tt.comparing.runs.divergence_reason import (
     Deed,
     Reason,
+    differences,
     explain,
     explain_code,
     explain_edits,
     explain_input,
     explain_question,
 )
+from agent_tt.comparing.runs.request_parts import parts_of_request
 from agent_tt.comparing.values.states import Change, compare_states
 from agent_tt.errors import Damaged
 from agent_tt.model import AgentCode, Call, Edit, ErrorInfo, Run, Step
@@ -488,6 +490,38 @@ def test_a_state_that_cannot_be_read_leaves_the_place_that_was_written(monkeypat
     monkeypatch.setattr(MemorySource, "digest", lambda *_: None)
     (reason,) = compare_runs(source, a, source, b).reasons
     assert reason == Reason("state", "plan wrote something else to goal", 1, 1, "goal", None, None)
+
+
+SYSTEM, HELLO, BYE = (
+    {"role": role, "content": text} for role, text in (("system", "Be kind."), ("user", "Hello."), ("user", "Goodbye."))
+)
+LOOK, BOOK = {"name": "look", "about": 1}, {"name": "book", "about": 2}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ({"tools": [LOOK, BOOK]}, {"tools": [BOOK, LOOK]}, ["the same tools in another order"]),
+        ({"tools": [LOOK]}, {"tools": [LOOK, LOOK]}, ["look is offered once in A, 2 times in B"]),
+        ({"tools": [LOOK, BOOK]}, {"tools": [BOOK]}, ["look is offered only in A"]),
+        ({"messages": [SYSTEM, BYE]}, {"messages": [HELLO, SYSTEM, BYE]}, ["message 1 (user) only in B"]),
+        ({"messages": [HELLO, SYSTEM, BYE]}, {"messages": [SYSTEM, BYE]}, ["message 1 (user) only in A"]),
+        ({"messages": [SYSTEM, BYE]}, {"messages": [BYE]}, ["a system prompt only in A"]),
+        ({"messages": [BYE]}, {"messages": [SYSTEM, BYE]}, ["a system prompt only in B"]),
+        (
+            {"body": {"messages": [SYSTEM, BYE]}},
+            {"body": {"messages": [HELLO, {**SYSTEM, "content": "Be rude."}, BYE]}},
+            ["another system prompt", "message 1 (user) only in B"],
+        ),
+        (
+            {"messages": [HELLO, BYE]},
+            {"messages": [BYE, HELLO]},
+            ["message 1 (user) in B is message 2 in A"],
+        ),
+    ],
+)
+def test_parts_of_a_request_are_named_as_they_differ(a: Any, b: Any, said: list[str]) -> None:
+    assert [part.said for part in parts_of_request(a, b, differences(a, b))] == said
 
 
 SLOW, MANY = ErrorInfo("builtins:TimeoutError", "slow"), ErrorInfo("openai:RateLimitError", "too many")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.codec.text import summary
+from agent_tt.comparing.steps.moves import value_key
 from agent_tt.errors import InvalidPath
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def _part(a: Wire, b: Wire, change: Change) -> Part:
     if not path:
         return Part(2, "another question", change)
     key = path[0]
-    if key in _SYSTEM_KEYS or any(_is_system(root, (*holder, *path)) for root in (a, b)):
+    if key in _SYSTEM_KEYS or any(_is_system(root, place) for root, place in _places(a, b, change)):
         return Part(0, _in_one("system prompt", change) if len(path) <= 2 else "another system prompt", change)
     if key in _TOOLS:
         return Part(1, _tools(*(_at(root, (*holder, key)) for root in (a, b))), change)
@@ -81,6 +83,14 @@ def _part(a: Wire, b: Wire, change: Change) -> Part:
     if all(isinstance(step, str) for step in path):
         return Part(1, _setting(format_path(path), change), change)
     return Part(2, f"{format_path(path)} differs", change)
+
+
+def _places(a: Wire, b: Wire, change: Change) -> Iterator[tuple[Wire, Path]]:
+    """Where a change is in the requests that have it: what was added is in B alone, what was removed in A."""
+    if change.op != "remove":
+        yield b, parse_path(change.path)
+    if change.op != "add":
+        yield a, parse_path(change.old_path or change.path)
 
 
 def _is_system(root: Wire, path: Path) -> bool:
@@ -95,7 +105,7 @@ def _is_system(root: Wire, path: Path) -> bool:
 def _in_one(name: str, change: Change) -> str:
     if change.op in ("add", "remove"):
         return f"a {name} only in {'B' if change.op == 'add' else 'A'}"
-    return f"another {name}"
+    return f"the {name} at another place" if change.op == "move" else f"another {name}"
 
 
 def _setting(name: str, change: Change) -> str:
@@ -107,19 +117,23 @@ def _setting(name: str, change: Change) -> str:
 
 def _message(a: Wire, b: Wire, holder: Path, path: Path, change: Change) -> str:
     if len(path) == 1 or not isinstance(path[1], int):
-        return "other messages"
+        return "messages in another order" if change.op == "reorder" else "other messages"
     root = a if change.op == "remove" and len(path) == 2 else b
     item = _at(root, (*holder, *path[:2]))
     role = item.get("role", item.get("type")) if isinstance(item, dict) else None
     name = f"message {path[1] + 1}{f' ({role})' if isinstance(role, str) else ''}"
     if len(path) == 2 and change.op in ("add", "remove"):
         return f"{name} only in {'B' if change.op == 'add' else 'A'}"
+    if len(path) == 2 and change.op == "move" and change.old_path is not None:
+        was = parse_path(change.old_path)[-1]
+        return f"{name} in B is message {was + 1} in A" if isinstance(was, int) else f"{name} at another place"
     return f"{name} differs"
 
 
 def _tools(a: Wire, b: Wire) -> str:
     """Which tools only one of them offers; where both offer the same, which of them are described otherwise."""
-    ours, theirs = (dict(_named(tools)) for tools in (a, b))
+    listed = [list(_named(tools)) for tools in (a, b)]
+    ours, theirs = (dict(tools) for tools in listed)
     said = []
     for side, mine, others in (("A", ours, theirs), ("B", theirs, ours)):
         own = [name for name in mine if name not in others]
@@ -127,6 +141,14 @@ def _tools(a: Wire, b: Wire) -> str:
             said.append(f"{_names(own)} {'is' if len(own) == 1 else 'are'} offered only in {side}")
     if said:
         return ", ".join(said)
+    counts = [Counter(value_key([name, tool]) for name, tool in tools) for tools in listed]
+    if counts[0] == counts[1]:
+        return "the same tools in another order"
+    times = [Counter(name for name, _ in tools) for tools in listed]
+    more = next((name for name in ours if times[0][name] != times[1][name]), None)
+    if more is not None:
+        in_a, in_b = ("once" if count[more] == 1 else f"{count[more]} times" for count in times)
+        return f"{more} is offered {in_a} in A, {in_b} in B"
     other = [name for name in ours if ours[name] != theirs[name]]
     return f"the tool {_names(other)} is described otherwise" if len(other) == 1 else "tools are described otherwise"
 
