@@ -173,7 +173,8 @@ class NotableStep:
         name: what the agent calls it.
         kind: its strongest call.
         amount: microseconds, or dollars.
-        share: the part of its run that this is, 0 to 1; None where that is not known.
+        share: the part of its run that this is, 0 to 1; None where that is not known, as of dollars where some model
+            calls of the run have no known price.
     """
 
     run: str

@@ -66,7 +66,8 @@ def count_everything(source: _Source, chosen: Chosen) -> Statistics:
     errors = _Errors()
     taken = failed = 0
     for run, steps in runs:
-        cost = _usage(steps).cost_usd
+        usage = _usage(steps)
+        cost = None if (usage.unpriced or 0) > 0 else usage.cost_usd
         if run.error is not None:
             errors.add(None, run.error.class_name, run.error.message, run.id)
         again: Counter[tuple[int, str]] = Counter()

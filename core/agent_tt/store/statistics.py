@@ -89,7 +89,8 @@ _GROUPED: Final = "sum(s.steps), sum(s.tokens_in), sum(s.tokens_out), sum(s.cost
 _PICKED_AND_STEPS: Final = "temp.picked p LEFT JOIN temp.took_steps s ON s.run = p.run"
 _SLOWEST: Final = """SELECT p.id, p.name, s.step, s.name, s.kind, s.ended_us - s.started_us AS amount, p.took
   FROM main.steps s JOIN temp.picked p ON p.run = s.run WHERE amount > 0 ORDER BY amount DESC LIMIT ?"""
-_COSTLIEST: Final = """SELECT p.id, p.name, s.step, s.name, s.kind, s.cost_usd AS amount, t.cost_usd
+_COSTLIEST: Final = """SELECT p.id, p.name, s.step, s.name, s.kind, s.cost_usd AS amount,
+    CASE WHEN coalesce(t.unpriced, 0) > 0 THEN NULL ELSE t.cost_usd END
   FROM main.steps s JOIN temp.picked p ON p.run = s.run JOIN temp.took_steps t ON t.run = s.run
   WHERE amount > 0 ORDER BY amount DESC LIMIT ?"""
 _LOOPS: Final = f"""SELECT name, count(DISTINCT run), sum(times) AS all_times FROM (

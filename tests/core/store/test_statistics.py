@@ -218,6 +218,17 @@ def test_statistics_of_three_runs_counted_by_hand(store: Store):
     assert (model.name, model.calls, model.runs, model.usage.cost_usd) == ("gpt-5", 3, 1, 0.75)
 
 
+def test_of_a_run_whose_cost_is_not_all_known_no_step_is_said_to_be_so_much(store: Store):
+    priced, unpriced = A_STEP, {**A_STEP, "tokens": None, "unpriced": 1}
+    make(store, [{**A_RUN, "steps": [priced, unpriced]}, {**A_RUN, "steps": [priced, priced]}])
+    costliest = store.statistics(Chosen()).costliest
+    assert sorted((step.run_name, step.share) for step in costliest) == [
+        ("run 0", None),
+        ("run 1", 0.5),
+        ("run 1", 0.5),
+    ]
+
+
 def test_tokens_of_a_function_that_asks_a_model_are_counted_once(store: Store):
     outer, inner = {**A_CALL, "model": None}, {**A_CALL, "inside": True}
     make(store, [{**A_RUN, "steps": [{**A_STEP, "calls": [outer, inner]}]}])
