@@ -17,7 +17,7 @@ from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError
 from agent_tt.exporting.export import Export
 from agent_tt.exporting.facts import run_facts, usage
-from agent_tt.model.shown import counted, duration
+from agent_tt.model.shown import counted, duration, step_ranges
 from agent_tt.querying.provenance.trail import trail_of
 
 if TYPE_CHECKING:
@@ -173,6 +173,10 @@ def _change_lines(source: RunSource, run: Run, number: int, *, is_unkept: bool) 
     if changes is None:
         yield from (*fence(pretty(state), "json"), "")
         return
+    lost = _unkept_between(source, run, 0 if base is None else base, number)
+    if lost and changes:
+        steps = ", ".join(step_ranges(lost, " to "))
+        yield from (f"Or the steps before it whose states were not kept: {steps}.", "")
     if not changes:
         yield from ("Nothing in the state.", "")
         return
@@ -182,6 +186,13 @@ def _change_lines(source: RunSource, run: Run, number: int, *, is_unkept: bool) 
     ticks = "`" * max(3, max(map(_longest, lines)) + 1)
     yield from (f"{ticks}diff", *lines, ticks, "")
     yield from _trail_lines(source, run, number, changes)
+
+
+def _unkept_between(source: RunSource, run: Run, base: int, number: int) -> list[int]:
+    """The steps between the last state that is kept and a step of that history: what changed may be theirs, too."""
+    rows = source.steps(run.id, base + 1, number + 1)
+    track = rows[-1].track if rows else ""
+    return [step.number for step in rows[:-1] if step.is_unkept and step.track == track]
 
 
 def _diff_lines(change: Change) -> Iterator[str]:

@@ -59,6 +59,16 @@ def test_markdown_of_a_named_step_says_what_changed_in_it_and_of_the_input_the_s
     assert "--store memory.db" in markdown(source, "desk", tmp_path, 0)
 
 
+def test_markdown_names_the_steps_that_may_have_changed_it_as_well(tmp_path: Path) -> None:
+    source = MemorySource()
+    lost = Did("lost", is_kept=False)
+    source.add("desk", [Did("a", state={"n": 1}), lost, lost, Did("d", state={"n": 2}), lost, Did("f", state={"n": 2})])
+    assert "Or the steps before it whose states were not kept: 2 to 3.\n" in markdown(source, "desk", tmp_path, 4)
+    assert "not kept" not in markdown(source, "desk", tmp_path, 1)
+    assert "not kept" not in markdown(source, "desk", tmp_path, 6)  # nothing was changed
+    assert "The state after this step was not kept.\n" in markdown(source, "desk", tmp_path, 5)
+
+
 def test_nothing_recorded_takes_effect_in_markdown(tmp_path: Path) -> None:
     source = MemorySource()
     error = ErrorInfo(f"builtins:{HOSTILE}", HOSTILE, f"Traceback\n{HOSTILE}")
