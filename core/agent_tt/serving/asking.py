@@ -226,7 +226,9 @@ def _compare(asked: Asked) -> Shape:
     found = compare_runs(source, a, source, b, cancelled=asked.cancelled)
     told = found.to_json()
     # What could not be read may differ.
-    differs: Wire = "not known" if found.unread and not found.differs else found.differs
+    differs: Wire = found.differs
+    if not found.differs and (found.unread or not found.is_over):
+        differs = "not known"
     head: Shape = {"a": outcome(source, a), "b": outcome(source, b), "differs": differs}
     if asked.cursor is None:
         head["diverged_at"] = parted_at(found)

@@ -6,6 +6,8 @@ from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.comparing.runs.table import TableReader
+from agent_tt_tui.glyphs import UNICODE
+from agent_tt_tui.viewmodel.runs.run_table import parting
 
 KEPT = Did("look", tool="look", result=1, state={"answer": "Oslo", "n": 1})
 LOST = Did("book", tool="book", result=2, state={"answer": "Rome", "n": 2}, is_kept=False)
@@ -43,3 +45,26 @@ def test_answers_that_nobody_knows_share_no_letter_with_those_that_are_known() -
         "no answer",
         "not known, as the state after the last step is not",
     ]
+
+
+def test_a_step_whose_state_was_not_kept_is_not_said_to_have_written_something_else() -> None:
+    source = MemorySource()
+    steps = [Did(name, state={"n": number}) for number, name in enumerate("abc")]
+    a, b = source.add("a", steps), source.add("b", [steps[0], Did("b", is_kept=False), steps[2]])
+    found = compare_runs(source, a, source, b)
+    assert (found.diverged_at, found.because, found.differs) == (None, "", False)
+    other = compare_runs(source, a, source, source.add("c", [steps[0], Did("x", is_kept=False), steps[2]]))
+    assert (other.diverged_at, other.because) == (2, "it went to b in A, to x in B")
+
+
+def test_a_run_that_goes_on_has_no_last_state_and_no_end_to_differ_in() -> None:
+    source = MemorySource()
+    base = source.add("base", [KEPT, LAST])
+    live = source.add("live", [KEPT], status="running")
+    found = compare_runs(source, base, source, live)
+    assert (found.is_over, found.final_equal, found.differs) == (False, None, False)
+    reader = TableReader(source, base, [live])
+    (row,) = reader.read()
+    assert (row.differs, row.is_over, parting(row, UNICODE)) == (None, False, "")
+    ended = compare_runs(source, base, source, source.add("live", [KEPT, LAST], status="failed"))
+    assert (ended.is_over, ended.final_equal, ended.differs) == (True, True, True)

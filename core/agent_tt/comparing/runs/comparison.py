@@ -111,19 +111,29 @@ class Comparison:
 
     @property
     def final_equal(self) -> bool | None:
-        """Whether the states after the last step, and after the last step of each lane, are equal; None if unknown."""
+        """Whether the states after the last step, and after the last step of each lane, are equal; None if unknown.
+
+        Of a run that goes on nobody knows its last state.
+        """
+        if not self.is_over:
+            return None
         if self.final_changes or any(lane.final_changes for lane in self.lanes):
             return False
         return None if self.unread else True
 
     @property
+    def is_over(self) -> bool:
+        """Whether both runs have ended."""
+        return "running" not in (self.outcome_a.status, self.outcome_b.status)
+
+    @property
     def differs(self) -> bool:
         """Whether the runs differ at all: in their input, a question, a move, a result, how they or a lane ended.
 
-        False says that no difference is known; see `unread`.
+        False says that no difference is known; see `unread`, and `is_over`.
         """
-        ended = (self.outcome_a.status, self.outcome_b.status)
-        return bool(self.diverged_at or self.reasons) or self.final_equal is False or ended[0] != ended[1]
+        is_other_end = self.is_over and self.outcome_a.status != self.outcome_b.status
+        return bool(self.diverged_at or self.reasons) or self.final_equal is False or is_other_end
 
     def to_json(self) -> dict[str, Wire]:
         """`{a, b, diverged_at, because, rejoined_at, pairs: [[a, b, same]], only_a, only_b, …}`.

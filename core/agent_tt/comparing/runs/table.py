@@ -60,6 +60,7 @@ class TableRow:
         difference: How much more it took than the base. A fork's time is its own: that of its first steps is not in it.
         damaged: Numbers of the steps that were found to be damaged.
         error: Why it could not be compared.
+        is_over: Whether both it and the base had ended when they were compared; else `differs` may be not known yet.
     """
 
     run: Run
@@ -79,6 +80,7 @@ class TableRow:
     difference: Difference | None = None
     damaged: tuple[int, ...] = ()
     error: AgentTTError | None = None
+    is_over: bool = True
 
     @property
     def trouble(self) -> str:
@@ -315,10 +317,11 @@ def _row(head: TableRow, comparison: Comparison, damaged: tuple[int, ...]) -> Ta
         only_run=sum(each.kind == "only_b" for each in comparison.rows),
         final_changes=len(comparison.final_changes),
         final_equal=comparison.final_equal,
-        differs=comparison.differs or (None if comparison.unread else False),
+        differs=comparison.differs or (None if comparison.unread or not comparison.is_over else False),
         outcome=_light(b),
         difference=difference_of(a, b),
         damaged=damaged,
+        is_over=comparison.is_over,
     )
 
 

@@ -98,12 +98,20 @@ class Move:
         return self.step.number
 
     def is_same_as(self, other: Move) -> bool:
-        """Whether another one did the same, with the same result."""
+        """Whether another one did the same, with the same result; of what was not kept no difference is known."""
         return (
-            self.did == other.did
+            (self.did == other.did or (self._is_like(other) and (self.is_unknown or other.is_unknown)))
             and self.came_back == other.came_back
             and (not self.lanes or not other.lanes or not out_of_order(self.lanes, other.lanes))
         )
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether only what it wrote would tell what it did, and that was not kept."""
+        return self.step.is_unkept and not self.alike[2] and not self.questions
+
+    def _is_like(self, other: Move) -> bool:
+        return self.alike == other.alike and not other.questions and self.step.decision == other.step.decision
 
     @property
     def is_edit(self) -> bool:

@@ -153,7 +153,8 @@ def compared(asked: Asked, a: Run, b: Run) -> Shape:
     from agent_tt.comparing.runs.comparison import compare_runs
 
     found = compare_runs(asked.source, a, asked.source, b, cancelled=asked.cancelled)
-    return {**found.to_json(), "differs": None if found.unread and not found.differs else found.differs}
+    is_known = found.differs or (found.is_over and not found.unread)
+    return {**found.to_json(), "differs": found.differs if is_known else None}
 
 
 @router.get("/runs/{run}/effects", response_model=models.EffectsAnswer)

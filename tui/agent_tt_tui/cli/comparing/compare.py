@@ -144,7 +144,8 @@ def _print_final(terminal: Terminal, comparison: Comparison, named: Sequence[Nam
     if not changes:
         return
     terminal.line()
-    terminal.line(Cell(f"FINAL STATE  {counted(len(changes), 'difference')}", "strong"))
+    title = "FINAL STATE" if comparison.is_over else "STATE SO FAR"
+    terminal.line(Cell(f"{title}  {counted(len(changes), 'difference')}", "strong"))
     rows = DiffRows(changes, nested=True, alike=_ALIKE).lay_out(terminal.columns)
     shown = rows if len(rows) <= _MOST_ROWS + 1 else rows[:_MOST_ROWS]
     print_rows(terminal, shown)

@@ -52,7 +52,7 @@ def parting(row: TableRow, glyphs: Glyphs) -> str:
     if row.diverged_at is not None:
         return f"{row.diverged_at}"
     if row.differs is None:
-        return "" if row.outcome is None else glyphs.unknown
+        return glyphs.unknown if row.outcome is not None and row.is_over else ""
     return AT_THE_END if row.differs else NOWHERE
 
 

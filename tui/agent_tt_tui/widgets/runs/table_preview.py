@@ -102,7 +102,8 @@ class TablePreview(RowWidget):
         count = fmt.counted(row.final_changes, "place")
         states = f"the final state differs in {count}" if row.final_changes else "the state of a lane differs"
         if row.final_equal is not False:
-            states = "the final states are equal" if row.final_equal else "not all of the states can be read"
+            unknown = "not all of the states can be read" if row.is_over else "not both have ended yet"
+            states = "the final states are equal" if row.final_equal else unknown
         if row.diverged_at is None:
             why = f"{row.because}; " if row.because else ""
             return f"it makes the same moves; {why}{states}"
