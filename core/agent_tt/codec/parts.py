@@ -82,7 +82,8 @@ def take_apart(value: object) -> Parts | None:
 
 def class_name(kind: type) -> str:
     """`module:Qualified.Name`, the form in which envelopes name classes; never raises, whatever a metaclass does."""
-    shown = kind.__mro__[1] if kind in TRACKED else kind  # those pass for what they stand for
+    passes = any(kind is tracked for tracked in TRACKED)  # those pass for what they stand for
+    shown = kind.__mro__[1] if passes else kind
     return seen(lambda: f"{shown.__module__}:{shown.__qualname__}", "unknown")
 
 

@@ -21,7 +21,7 @@ _COPIED: Final = 100_000
 _SHOWN: Final = 5_000
 """Containers that are shown instead. After that nothing is looked into any more: such a value has no other end."""
 
-_SIZED: Final = frozenset({dict, list, tuple, set, frozenset})
+_SIZED: Final = frozenset(map(id, (dict, list, tuple, set, frozenset)))  # a class may refuse to be looked up in a set
 
 
 class Copies:
@@ -41,7 +41,7 @@ class Copies:
 
     def is_one_too_many(self, value: object) -> bool:
         """Whether a container was met before and may not be copied any more."""
-        weight = len(value) + 1 if type(value) in _SIZED else 1  # type: ignore[arg-type]  # those have a length
+        weight = len(value) + 1 if id(type(value)) in _SIZED else 1  # type: ignore[arg-type]  # those have a length
         if self._unwatched > 0:
             self._unwatched -= weight
             return False

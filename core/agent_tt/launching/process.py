@@ -30,7 +30,7 @@ from agent_tt.recording.links import Link, Place
 from agent_tt.recording.runs.child_process import Join
 from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.recording.runs.kept_patterns import own_rules
-from agent_tt.recording.runs.process_runs import say_of_every_run
+from agent_tt.recording.runs.process_runs import number_around_all, say_of_every_run
 from agent_tt.recording.runs.recorder import Recording, open_for_recording, store_path_of
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
@@ -146,9 +146,8 @@ class LaunchedRecording(Recording):
         return writer
 
     def _named(self) -> NewRun:
-        if self._settings.name and self._is_first():
-            return replace(self._new, name=self._settings.name)
-        return self._new
+        new = replace(self._new, metadata={**self._new.metadata, **number_around_all()})
+        return replace(new, name=self._settings.name) if self._settings.name and self._is_first() else new
 
     def _is_first(self) -> bool:
         """Whether no other process of the command has begun a run."""

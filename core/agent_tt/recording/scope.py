@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.looking import is_looking
 from agent_tt.recording.open_run import Scope
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
 
 
-__all__ = ["CURRENT", "Scope", "enter", "here", "innermost_step", "leave", "nowhere"]
+__all__ = ["CURRENT", "Scope", "enter", "here", "innermost_step", "is_answered", "leave", "nowhere"]
+
+_FUNCTIONS: Final = ("tool", "llm")
 
 CURRENT: ContextVar[Scope | None] = ContextVar("agent_tt_scope", default=None)
 
@@ -48,6 +50,17 @@ def innermost_step(recording: OpenRun) -> OpenStep | None:
     while scope is not None and scope.recording is not recording:
         scope = scope.outer
     return None if scope is None else scope.step
+
+
+def is_answered(recording: OpenRun) -> bool:
+    """Whether this code is inside a tool or a model's function of `recording`: a replay answers it and runs none."""
+    scope = CURRENT.get()
+    while scope is not None and scope.recording is not recording:
+        scope = scope.outer
+    call = None if scope is None else scope.call
+    while call is not None and call.spec.kind not in _FUNCTIONS:
+        call = call.around
+    return call is not None
 
 
 def enter(recording: OpenRun, step: OpenStep | None, call: OpenCall | None = None) -> Scope:

@@ -112,6 +112,27 @@ def test_every_way_to_start_a_process_is_a_call_and_is_given_back_without_one(pr
     assert not (project.folder / "reached").exists()
 
 
+BOTH_STREAMS = """
+import subprocess, sys
+from tools import look
+def both(word):
+    command = f"echo to the errors >&2; echo {word}; exit 7"
+    return subprocess.run(command, shell=True, capture_output=True, text=sys.argv[1:] == ["text"])
+print(look("agent"), both("out"), both(""))
+with subprocess.Popen("echo err >&2", shell=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    print(process.communicate(timeout=60), process.returncode)
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["text"]])
+def test_of_both_streams_that_a_process_is_asked_for_both_come_back(project: Project, arguments: list[str]) -> None:
+    project.write(tools=TOOLS, agent=BOTH_STREAMS)
+    done = project.record("agent.py", *arguments, options=CALL)
+    assert done.out.count("to the errors\\n") == 2, done
+    code, report = replay(project)
+    assert (code, report["faithful"], report["output_compared"]) == (0, True, True), report
+
+
 CHANGED = """
 import os, subprocess, tools
 tools.look("agent")

@@ -174,3 +174,50 @@ def test_a_context_can_be_recorded_and_the_tool_gets_it(framework, tmp_path):
         (call,) = store.calls(run.id, 1)
     assert call.args["q"] == "q"
     assert "args_after" not in call.meta
+
+
+def no_answer(*_: object) -> None:
+    raise RuntimeError("a class that is not to be asked")
+
+
+def unnamed(kind: type, name: str) -> object:
+    return (
+        no_answer()
+        if name in ("__name__", "__qualname__", "__module__", "__mro__")
+        else type.__getattribute__(kind, name)
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"__getattribute__": unnamed},
+        {"__hash__": no_answer},
+        {"__eq__": no_answer, "__hash__": type.__hash__},
+        {"__instancecheck__": no_answer, "__subclasscheck__": no_answer, "__bool__": no_answer},
+        {"__class__": property(no_answer)},
+    ],
+    ids=lambda asked: next(iter(asked)),
+)
+def test_whatever_a_class_does_when_it_is_asked_the_tool_that_takes_its_object_runs(tmp_path, asked):
+    meta = type("Meta", (type,), asked)
+    kind = type.__new__(meta, "Held", (), {"__module__": __name__})
+    held = object.__new__(kind)
+
+    @agent_tt.tool(effect="read")
+    def takes(one, *, many):
+        return one is held and many["a"][0] is held
+
+    @agent_tt.tool(effect="read")
+    def gives():
+        return held
+
+    with agent_tt.record("asked", state={"held": held}, store=tmp_path / "runs.db") as run:
+        with run.step("takes", {"held": held, "kind": kind}):
+            assert takes(held, many={"a": [held]})
+        with run.step("gives", {"held": [held]}):
+            assert gives() is held
+            assert takes(held, many={"a": [held]})
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as store:
+        assert [step.status for step in store.steps(run.id)] == ["ok", "ok"]
+        assert [call.status for step in (1, 2) for call in store.calls(run.id, step)] == ["ok"] * 3

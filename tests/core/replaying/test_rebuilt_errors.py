@@ -11,6 +11,7 @@ import types
 import urllib.error
 from collections import OrderedDict
 
+import anyio
 import httpx
 import pydantic
 import pytest
@@ -416,6 +417,25 @@ def test_a_class_that_is_not_loaded_is_refused_and_not_imported():
     assert error.class_name == "wave:Error"
     assert "not loaded" in str(error)
     assert "wave" not in sys.modules
+
+
+BELOW_A_CLIENT = """
+import json, sys
+from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
+error = rebuild_error(json.loads(sys.argv[1]))
+print(sys.argv[2] in sys.modules, repr(error), repr(str(error)), type(error.args[0]).__mro__[1].__name__)
+"""
+
+
+def test_an_error_from_below_an_http_client_comes_back_though_nothing_connects():
+    recorded = error_info(httpx.ReadError(anyio.BrokenResourceError())).value
+    done = subprocess.run(
+        [sys.executable, "-c", "import httpx\n" + BELOW_A_CLIENT, json.dumps(recorded), "anyio"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "True ReadError(BrokenResourceError()) '' Exception\n", done.stderr
 
 
 def test_a_class_that_is_gone_or_no_exception_or_local_is_refused():

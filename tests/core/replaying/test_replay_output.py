@@ -108,6 +108,51 @@ def test_all_that_python_prints_is_kept_and_compared(programs: Programs):
     assert (report.verdict, report.output_compared) == ("as_recorded", True), report.divergences
 
 
+TOOLS_THAT_PRINT = """
+import asyncio, threading
+@agent_tt.tool(effect="write")
+def loud(x):
+    print("inside", x)
+    sys.stdout.flush()
+    def helper():
+        print("a thread inside")
+    thread = threading.Thread(target=helper)
+    thread.start()
+    thread.join()
+    look("nested")
+    return x
+@agent_tt.tool(effect="read")
+async def patient(x):
+    await asyncio.sleep(0)
+    print("awaited", x)
+    return x
+@agent_tt.tool(effect="read")
+def pieces(n):
+    for i in range(n):
+        print("piece", i)
+        yield i
+@agent_tt.llm(model="m")
+def think(prompt):
+    print("thinking", end="")
+    return prompt
+print("before, ", end="")
+loud(1)
+print("between")
+print(asyncio.run(patient(2)), list(pieces(2)), think("p"))
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_a_tool_prints_is_no_part_of_what_the_agent_printed(programs: Programs, unbuffered: str):
+    plain = "before, inside 1\na thread inside\nbetween\nawaited 2\npiece 0\npiece 1\nthinking2 [0, 1] p\n"
+    assert programs.record(TOOLS_THAT_PRINT, PYTHONUNBUFFERED=unbuffered).stdout == plain
+    kept = programs.output()
+    assert kept is not None
+    assert kept.text == "before, between\n2 [0, 1] p\n"
+    report = programs.replay()
+    assert (report.verdict, report.output_compared) == ("as_recorded", True), report.divergences
+
+
 @pytest.mark.cold
 def test_a_program_finds_its_streams_as_without_a_recording(programs: Programs):
     body = """
@@ -361,6 +406,41 @@ def test_two_taps_in_any_order_of_ending_keep_their_own(monkeypatch: pytest.Monk
     assert first is not None
     assert second is not None
     assert (first.text, second.text, stream.getvalue()) == ("a\nb\n", "b\nc\n", "a\nb\nc\nd\n")
+
+
+def test_what_is_printed_inside_a_call_goes_past_what_is_kept_and_is_flushed_no_sooner(monkeypatch: pytest.MonkeyPatch):
+    below = io.BytesIO()
+    buffer = io.BufferedWriter(below)  # type: ignore[type-var]  # the checker wants a raw stream
+    stream = io.TextIOWrapper(buffer, encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", stream)
+    inside: list[bool] = []
+    outer, inner = OutputTap(), OutputTap()
+    outer.open(lambda: bool(inside))
+    inner.open()
+    print("one")
+    inside.append(True)
+    print("two")
+    inside.clear()
+    print("three")
+    assert below.getvalue() == b""
+    second, first = inner.close(), outer.close()
+    assert first is not None
+    assert second is not None
+    assert (first.text, second.text) == ("one\nthree\n", "one\ntwo\nthree\n")
+    stream.flush()
+    assert below.getvalue() == b"one\ntwo\nthree\n"
+    assert not {"write", "flush"} & (vars(stream).keys() | vars(buffer).keys())
+
+
+def test_in_a_stream_without_a_buffer_too(monkeypatch: pytest.MonkeyPatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    tap = OutputTap()
+    tap.open(lambda: True)
+    print("inside")
+    kept = tap.close()
+    assert kept is not None
+    assert (kept.text, stream.getvalue()) == ("", "inside\n")
 
 
 @pytest.mark.parametrize("size", [1, 1000, 70_000, 300_000])

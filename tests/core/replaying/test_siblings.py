@@ -102,3 +102,57 @@ def test_another_run_that_leaves_something_out_is_a_reservation(folder: Path):
     assert [(note.kind, note.text) for note in report.notes] == [
         ("another run", "about ants, recorded by the same process: missing call")
     ]
+
+
+OUTSIDE = """
+import atexit
+import threading
+
+import agent_tt
+
+
+@agent_tt.tool(effect="write")
+def note(text):
+    with open("noted.txt", "a") as file:
+        print(text, file=file)
+    return text.upper()
+
+
+go_on = threading.Event()
+
+
+def late():
+    go_on.wait()
+    print(note("late"))
+
+
+before = note("before")
+thread = threading.Thread(target=late)
+thread.start()
+with agent_tt.record("talk", state={}) as run:
+    with run.step("say"):
+        print(before, note("inside"))
+    worker = threading.Thread(target=note, args=("in a thread",))
+    worker.start()
+    worker.join()
+go_on.set()
+thread.join()
+atexit.register(lambda: print(note("at the end")))
+"""
+
+
+@pytest.mark.parametrize(("run", "calls"), [("talk", 2), ("around", 3)])
+def test_what_a_program_does_outside_of_its_own_recording_is_answered_too(tmp_path: Path, run: str, calls: int):
+    (tmp_path / "around.py").write_text(OUTSIDE)
+    store, noted = tmp_path / "runs.db", tmp_path / "noted.txt"
+    subprocess.run(
+        [sys.executable, "-m", "agent_tt_tui", "record", "--", sys.executable, "around.py"],
+        cwd=tmp_path,
+        env={**os.environ, "AGENT_TT_STORE": str(store)},
+        check=True,
+    )
+    assert noted.read_text().split("\n") == ["before", "inside", "in a thread", "late", "at the end", ""]
+    noted.unlink()
+    report = replay(run, store=store)
+    assert (report.verdict, report.served, report.recorded) == ("as_recorded", calls, calls), report.divergences
+    assert not noted.exists()

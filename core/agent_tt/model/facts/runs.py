@@ -56,7 +56,7 @@ class ProcessFacts(Facts):
     __slots__ = ()
 
     id = Fact(TEXT, "what tells the process from others")
-    run = Fact(WHOLE, "which of its recordings the run is, from 1")
+    run = Fact(WHOLE, "which of its recordings the run is, from 1; 0 is the one around all others")
 
     @classmethod
     def of_run(cls, process: str, number: int) -> dict[str, Wire]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt._pattern import lazy_re
 from agent_tt.codec.encode import Encoder
+from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import class_name
 from agent_tt.codec.wire import TYPE, VALUE, is_envelope
 from agent_tt.recording.calls.site import is_agent_file
@@ -62,7 +63,8 @@ def asked_of(name: str, value: object, parameters: Collection[str]) -> Wire:
     """
     if value is not None and _AS_PARAMETERS.issubset(parameters) and (name in _CONFIGURATION or name == "config"):
         return context(value)
-    return _without_contexts(_Asked().encode(value))
+    # A class whose metaclass cannot even be put into a set is none that the encoder knows how to look at.
+    return seen(lambda: _without_contexts(_Asked().encode(value)), context(value))
 
 
 def context(value: object) -> Wire:
@@ -100,7 +102,8 @@ class _Asked(Encoder):
 
 @functools.lru_cache(maxsize=1024)
 def _is_context_class(kind: type) -> bool:
-    return any(_NAMED_SO.search(owner.__name__) and _is_library(owner.__module__) for owner in kind.__mro__[:-1])
+    names = [class_name(owner).partition(":") for owner in type.__dict__["__mro__"].__get__(kind)[:-1]]
+    return any(_NAMED_SO.search(name.rpartition(".")[2]) and _is_library(module) for module, _, name in names)
 
 
 def _without_contexts(wire: Wire) -> Wire:

@@ -3,6 +3,10 @@
 Python writes to a file through the `write` of the file's buffer; while the tap is open, that method of this one object
 looks at what is written. The stream stays the object that it is: its type, `isatty`, `fileno`, encoding and buffering.
 Not seen is what does not pass there: output of C code and of other processes, and `os.write`.
+
+What a tool or a model's function prints is not kept: a replay gives its answer and does not run it. Text waits in the
+stream before it comes to the buffer, so the `write` of the stream is looked at, too: what is printed inside such a call
+goes to the buffer at once, behind all that waited before it, and past what is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from agent_tt.model import Output
 from agent_tt.redaction.streams.growing import GrowingShown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ["MOST", "OutputTap"]
 
@@ -44,6 +48,9 @@ class OutputTap:
         self._stream: Any = None
         self._target: Any = None
         self._original: Callable[[Any], Any] | None = None
+        self._print: Callable[[Any], Any] | None = None
+        self._is_answered: Callable[[], bool] = bool
+        self._aside: int | None = None
         self._is_open = False
         self._is_whole = True
         self._encoding = "utf-8"
@@ -59,9 +66,14 @@ class OutputTap:
         self._head = ""
         self._tail = ""
 
-    def open(self) -> None:
-        """Look at what is printed from now on. Where there is no such stream, nothing is kept."""
+    def open(self, is_answered: Callable[[], bool] = bool) -> None:
+        """Look at what is printed from now on. Where there is no such stream, nothing is kept.
+
+        Args:
+            is_answered: whether the code that prints is inside a call that a replay answers in its place.
+        """
         stream: Any = sys.stdout
+        self._is_answered = is_answered
         with contextlib.suppress(Exception):  # a stream of the agent's own may do anything
             stream.flush()  # what was printed before is not part of it
             self._encoding = codecs.lookup(getattr(stream, "encoding", None) or "utf-8").name
@@ -71,6 +83,9 @@ class OutputTap:
             self._original = target.write
             target.write = self._write
             self._stream, self._target, self._is_open = stream, target, True
+            if target is not stream:
+                self._print = stream.write
+                stream.write = self._write_text
 
     def drop(self) -> None:
         """Keep nothing: this is another process, which was forked from the one that records."""
@@ -84,11 +99,9 @@ class OutputTap:
         with contextlib.suppress(Exception):  # as above
             self._stream.flush()
         self._is_open = False
-        with contextlib.suppress(Exception):  # as above: then it stays, and keeps nothing any more
-            if vars(self._target).get("write") == self._write:  # else another one was put around it, which goes on
-                del self._target.write
-                if self._target.write != self._original:
-                    self._target.write = self._original
+        _put_back(self._target, self._write, self._original)
+        if self._print is not None:
+            _put_back(self._stream, self._write_text, self._print)
         if not self._is_whole:
             _LOG.warning("what was printed is not kept: some of it could not be read")
             return None
@@ -108,13 +121,51 @@ class OutputTap:
         if original is None:  # pragma: no cover  it is set before anybody can write
             return None
         taken = original(data)
-        if self._is_open and self._is_whole:
+        if self._is_open and self._is_whole and self._aside != threading.get_ident():
             try:
-                self._keep(data, taken)
+                if self._print is not None or not self._is_answered():
+                    self._keep(data, taken)
             except Exception:  # noqa: BLE001  the agent printed it all the same, and goes on
                 self._is_whole = False
                 self._written.clear()
         return taken
+
+    def _write_text(self, text: Any, /) -> Any:
+        """In place of the `write` of a stream that has a buffer."""
+        original = self._print
+        if original is None:  # pragma: no cover  it is set before anybody can write
+            return None
+        if not self._is_open or self._aside == threading.get_ident() or not self._is_answered():
+            return original(text)
+        with self._held_back():
+            self._stream.flush()
+            self._aside, before = threading.get_ident(), self._aside
+            try:
+                taken = original(text)
+                self._stream.flush()
+            finally:
+                self._aside = before
+        return taken
+
+    @contextlib.contextmanager
+    def _held_back(self) -> Iterator[None]:
+        """While it lasts, what this thread flushes stays in the buffer: an agent's output is as large in each write."""
+        target, thread = self._target, threading.get_ident()
+        flush = target.flush
+
+        def stay() -> None:
+            if threading.get_ident() != thread:
+                flush()
+
+        try:
+            target.flush = stay
+        except Exception:  # noqa: BLE001  it may be of the agent's own: then it comes earlier, and is the same
+            yield
+            return
+        try:
+            yield
+        finally:
+            _put_back(target, stay, flush, name="flush")
 
     def _keep(self, data: Any, taken: object) -> None:
         if isinstance(data, str):
@@ -155,6 +206,15 @@ class OutputTap:
         if len(self._head) <= MOST:
             self._head += text
         self._tail = (self._tail + text)[-_HALF:]
+
+
+def _put_back(owner: Any, ours: object, original: object, *, name: str = "write") -> None:
+    """Take our method from an object. Where another one was put around it, it stays, and keeps nothing."""
+    with contextlib.suppress(Exception):  # the object may be of the agent's own
+        if vars(owner).get(name) == ours:
+            delattr(owner, name)
+            if getattr(owner, name) != original:
+                setattr(owner, name, original)
 
 
 def _screen_of(stream: Any) -> tuple[int | None, int | None]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["number_of_this_run", "process_of", "said_of_every_run", "say_of_every_run"]
+__all__ = ["number_around_all", "number_of_this_run", "process_of", "said_of_every_run", "say_of_every_run"]
 
 
 class _Process:
@@ -48,6 +48,11 @@ def number_of_this_run() -> dict[str, Wire]:
         return ProcessFacts.of_run(_PROCESS.token, _PROCESS.begun)
 
 
+def number_around_all() -> dict[str, Wire]:
+    """What the metadata say of a recording of all that its process does outside of the program's own recordings."""
+    return ProcessFacts.of_run(_PROCESS.token, 0)
+
+
 def say_of_every_run(facts: Mapping[str, Wire]) -> None:
     """Let the metadata of every run that begins in this process say these facts too."""
     _PROCESS.also = facts
@@ -59,7 +64,7 @@ def said_of_every_run() -> Mapping[str, Wire]:
 
 
 def process_of(metadata: Mapping[str, Wire]) -> tuple[str | None, int]:
-    """The process that recorded a run, and which of its recordings the run is, from 1; None and 1 where nobody said."""
+    """The process that recorded a run, and which of its recordings the run is; None and 1 where nobody said."""
     said = RunFacts.process.of(metadata)
     token, number = said.id, said.run
     return (token, number) if token is not None and number is not None else (None, 1)

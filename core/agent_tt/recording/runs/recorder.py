@@ -28,7 +28,7 @@ from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
 from agent_tt.recording.runs.process_runs import number_of_this_run, said_of_every_run
 from agent_tt.recording.runs.traced import said_of_span
-from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
+from agent_tt.recording.scope import enter, innermost_step, is_answered, leave, nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.recording.steps.checkpointing import Rules
 from agent_tt.recording.steps.model_steps import ModelSteps
@@ -209,7 +209,7 @@ class Recording(OpenRun, Block):
         if self.is_attached:
             self._attached.enter_context(attached())
         self._scope = enter(self, None)
-        self._printed.open()
+        self._printed.open(lambda: is_answered(self))
         for begun in SESSION.chain.run_begun:
             begun(self)
 

@@ -2,13 +2,16 @@
 
 No code of the agent's runs for it: the object is made by the constructor of its nearest builtin base, and filled
 through the descriptors that Python itself made. Classes are looked up among those that are loaded; nothing is imported
-and nothing unpickled. `agent_tt.recording.errors.exception_values` says how the envelopes are made.
+but the few libraries that an HTTP client imports when it connects, and nothing unpickled.
+`agent_tt.recording.errors.exception_values` says how the envelopes are made.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
+import importlib
+import operator
 import types
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +37,9 @@ _BUILTIN: Final = frozenset(
 )
 _BASE: Final = vars(BaseException)
 _FILES: Final = ("filename", "filename2")
+_IMPORTED_TO_CONNECT: Final = frozenset({"anyio", "h11", "h2", "hpack", "hyperframe", "socksio", "ssl"})
+"""What HTTP clients import when they connect, which in a replay they never do. Nothing else is imported."""
+
 _SHOWN_WHOLE: Final = 400
 """The recorder cuts the text of an opaque value at this length."""
 
@@ -238,12 +244,24 @@ def _class_name(wire: Wire) -> str:
 
 
 def _exception_class(name: str) -> type[BaseException]:
-    found = loaded_class(name)
+    found = loaded_class(name) or _of_a_connection(name)
     if found is None:
         raise _Refused("its class is not loaded, or gone")
     if BaseException not in _mro(found):
         raise _Refused("what has its name now is not an exception")
     return found
+
+
+def _of_a_connection(name: str) -> type | None:
+    """The class of an error that came from below an HTTP client, out of what that would have imported to connect."""
+    module, _, qualname = name.partition(":")
+    if module.partition(".")[0] not in _IMPORTED_TO_CONNECT:
+        return None
+    try:
+        found: object = operator.attrgetter(qualname)(importlib.import_module(module))  # some load a class when asked
+    except (ImportError, AttributeError):
+        return None
+    return found if isinstance(found, type) else None
 
 
 def _native_base(kind: type[BaseException]) -> type[BaseException]:

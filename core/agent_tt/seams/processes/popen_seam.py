@@ -370,6 +370,7 @@ def _hook_communicate(original: Function) -> Function:
         if watched.served is None:
             for name, data in zip(_STREAMS, result, strict=True):
                 watched.read_all(name, data, process)
+            for name in _STREAMS:  # behind all that came: the end of the last one is the end of the call
                 watched.stream_ended(name)
             watched.exited(process.returncode)
         return result
