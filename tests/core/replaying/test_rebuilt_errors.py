@@ -12,6 +12,7 @@ import urllib.error
 from collections import OrderedDict
 
 import anyio
+import httpcore
 import httpx
 import pydantic
 import pytest
@@ -19,6 +20,7 @@ import requests
 from pydantic_core import PydanticCustomError
 
 from agent_tt.errors import NotRebuildable
+from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.recording.errors.exceptions import error_info
 from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
 
@@ -419,23 +421,38 @@ def test_a_class_that_is_not_loaded_is_refused_and_not_imported():
     assert "wave" not in sys.modules
 
 
-BELOW_A_CLIENT = """
+REBUILT = """
 import json, sys
+import httpcore, httpx
+from agent_tt.codec.loaded_classes import loaded_class
 from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
+assert loaded_class(sys.argv[2]) is None
 error = rebuild_error(json.loads(sys.argv[1]))
-print(sys.argv[2] in sys.modules, repr(error), repr(str(error)), type(error.args[0]).__mro__[1].__name__)
+print(repr(error), repr(str(error)), type(error).__mro__[1].__name__)
 """
 
 
-def test_an_error_from_below_an_http_client_comes_back_though_nothing_connects():
-    recorded = error_info(httpx.ReadError(anyio.BrokenResourceError())).value
-    done = subprocess.run(
-        [sys.executable, "-c", "import httpx\n" + BELOW_A_CLIENT, json.dumps(recorded), "anyio"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "True ReadError(BrokenResourceError()) '' Exception\n", done.stderr
+@pytest.mark.parametrize(
+    ("error", "not_loaded", "shown"),
+    [
+        (
+            httpcore.ReadError(anyio.BrokenResourceError()),
+            "anyio:BrokenResourceError",
+            "ReadError(BrokenResourceError()) '' NetworkError",
+        ),
+        (
+            NotRecorded("not asked"),
+            f"{NotRecorded.__module__}:NotRecorded",
+            "NotRecorded('not asked') 'not asked' BaseException",
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_an_error_from_what_a_replay_does_not_come_to_comes_back(error, not_loaded, shown):
+    recorded = json.dumps(error_info(error).value)
+    command = [sys.executable, "-c", REBUILT, recorded, not_loaded]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == f"{shown}\n", done.stderr
 
 
 def test_a_class_that_is_gone_or_no_exception_or_local_is_refused():

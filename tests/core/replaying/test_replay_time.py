@@ -85,6 +85,21 @@ async def timer_before_an_answer():
     return log
 
 
+async def given_up_and_then_early():
+    """What is given up at a timeout is no answer that comes, but what fired until then has fired before the next."""
+    found = []
+    try:
+        await asyncio.wait_for(ask_later({"takes": 60}), 0.02)
+    except TimeoutError:
+        found.append("given up")
+    answer = asyncio.ensure_future(ask_later({"takes": 0.06}))
+    try:
+        found.append(await asyncio.wait_for(asyncio.shield(answer), 0.01))
+    except TimeoutError:
+        found += ["early", await answer]
+    return found
+
+
 def in_thread(work):
     thread = threading.Thread(target=work)
     thread.start()
@@ -183,6 +198,7 @@ AGENTS = [
     deadline_of_a_loop,
     heartbeat,
     timer_before_an_answer,
+    given_up_and_then_early,
     event_in_vain,
     event_in_time,
     future_in_vain,

@@ -2,7 +2,7 @@
 
 No code of the agent's runs for it: the object is made by the constructor of its nearest builtin base, and filled
 through the descriptors that Python itself made. Classes are looked up among those that are loaded; nothing is imported
-but the few libraries that an HTTP client imports when it connects, and nothing unpickled.
+but what lies below an HTTP client when it connects, and our own refusals; nothing is unpickled.
 `agent_tt.recording.errors.exception_values` says how the envelopes are made.
 """
 
@@ -38,7 +38,10 @@ _BUILTIN: Final = frozenset(
 _BASE: Final = vars(BaseException)
 _FILES: Final = ("filename", "filename2")
 _IMPORTED_TO_CONNECT: Final = frozenset({"anyio", "h11", "h2", "hpack", "hyperframe", "socksio", "ssl"})
-"""What HTTP clients import when they connect, which in a replay they never do. Nothing else is imported."""
+"""What HTTP clients import when they connect, which in a replay they never do."""
+
+_OUR_REFUSALS: Final = "agent_tt.intercepting.policy_enforcement"
+"""What a fork loads whose policy answers calls. Beside these nothing is imported."""
 
 _SHOWN_WHOLE: Final = 400
 """The recorder cuts the text of an opaque value at this length."""
@@ -244,7 +247,7 @@ def _class_name(wire: Wire) -> str:
 
 
 def _exception_class(name: str) -> type[BaseException]:
-    found = loaded_class(name) or _of_a_connection(name)
+    found = loaded_class(name) or _of_what_raised_it(name)
     if found is None:
         raise _Refused("its class is not loaded, or gone")
     if BaseException not in _mro(found):
@@ -252,10 +255,10 @@ def _exception_class(name: str) -> type[BaseException]:
     return found
 
 
-def _of_a_connection(name: str) -> type | None:
-    """The class of an error that came from below an HTTP client, out of what that would have imported to connect."""
+def _of_what_raised_it(name: str) -> type | None:
+    """The class of an error that came from what a replay does not come to: the network below a client, or a policy."""
     module, _, qualname = name.partition(":")
-    if module.partition(".")[0] not in _IMPORTED_TO_CONNECT:
+    if module != _OUR_REFUSALS and module.partition(".")[0] not in _IMPORTED_TO_CONNECT:
         return None
     try:
         found: object = operator.attrgetter(qualname)(importlib.import_module(module))  # some load a class when asked

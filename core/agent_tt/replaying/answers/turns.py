@@ -147,6 +147,7 @@ class Turns:
         finally:
             with self._locked():
                 self._hung.pop(id(waiter), None)
+                self._fired = timers_fired()  # as it was counted: the end of what was given up is an answer there
 
     def hang_thread(self) -> None:
         """As `hang`, for a thread: until everything ends."""
