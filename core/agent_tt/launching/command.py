@@ -26,6 +26,7 @@ from agent_tt.launching.tools.named_after import held_paths, remember, unmatched
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
 from agent_tt.plugins import told_elsewhere
+from agent_tt.recording.errors.outcome import said_of_exit
 from agent_tt.recording.steps.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.file.locate import ENVIRONMENT as STORE_VARIABLE
@@ -371,9 +372,8 @@ def _settle(store: Store, run: Run, code: int) -> None:
         store.set_run_status(run.id, "succeeded")
         return
     status: RunStatus = "interrupted" if -code in _STOPPING else "crashed"
-    store.set_run_status(
-        run.id, status, ErrorInfo("agent_tt.errors:AgentFailed", f"it ended with {_how_it_died(code)}")
-    )
+    said = said_of_exit(code) if code > 0 else f"it ended with {_how_it_died(code)}"
+    store.set_run_status(run.id, status, ErrorInfo("agent_tt.errors:AgentFailed", said))
 
 
 def _how_it_died(code: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 from agent_tt._dataclass import dataclass
 from agent_tt.errors import AgentFailed
 from agent_tt.model import NO_USAGE, Call, Usage
+from agent_tt.recording.errors.outcome import exit_code_said
 from agent_tt.replaying.divergence import Divergence, Finding
 from agent_tt.replaying.findings.finding_json import finding_from, finding_shape, note_shapes
 from agent_tt.replaying.findings.notes import Note
@@ -355,6 +356,9 @@ def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
 
 def _raised(error: ErrorInfo) -> tuple[str, str | int]:
     """What was raised; of an exit its code, for from outside nothing else of it is seen."""
+    left_with = exit_code_said(error)
+    if left_with is not None:  # by `os._exit`
+        return "builtins:SystemExit", left_with
     if error.class_name != "builtins:SystemExit":
         return error.class_name, error.message
     try:

@@ -364,6 +364,17 @@ def test_a_program_that_leaves_at_once_is_told_of_all_the_same(project: Project)
     assert not (project.folder / "reached").exists()
 
 
+@pytest.mark.parametrize("code", ["3", "300"])
+def test_a_program_that_leaves_at_once_with_a_code_does_so_again(project: Project, code: str) -> None:
+    project.write(tools=TOOLS, agent="import os, sys, tools\ntools.look(1)\nos._exit(int(sys.argv[1]))\n")
+    done = project.record("agent.py", code, options=CALL)
+    assert (done.code, [run.status for run in project.runs()]) == (int(code) & 255, ["crashed"])
+    replayed, report = replay(project)
+    assert (replayed, report["verdict"], report["agent"]["as_recorded"]) == (0, "as_recorded", True), report
+    replayed, report = replay(project, "--", "5")
+    assert (replayed, report["verdict"], report["agent"]["as_recorded"]) == (5, "diverged", None), report
+
+
 NO_FRAME = """
 import os, socket, sys, tools
 from concurrent.futures import ThreadPoolExecutor

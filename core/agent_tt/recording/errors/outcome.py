@@ -9,9 +9,22 @@ from agent_tt.recording.errors.cancellation import is_cancellation, parts_of_gro
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.model import RunStatus, StepStatus
+    from agent_tt.model import ErrorInfo, RunStatus, StepStatus
 
 _CODE: Final = vars(SystemExit)["code"]
+_AT_ONCE: Final = "exit code "
+_BY_LAUNCHER: Final = "agent_tt.errors:AgentFailed"
+
+
+def said_of_exit(code: int) -> str:
+    """How a process ended that could not say it itself, with an exit code."""
+    return f"it ended with {_AT_ONCE}{code}"
+
+
+def exit_code_said(error: ErrorInfo) -> int | None:
+    """The exit code that `said_of_exit` named for a run; None where it ended otherwise."""
+    before, _, code = error.message.rpartition(_AT_ONCE)
+    return int(code) if error.class_name == _BY_LAUNCHER and before and code.isdecimal() else None
 
 
 def step_status(error: BaseException | None, *, failures: Sequence[BaseException] = ()) -> StepStatus:
