@@ -165,6 +165,8 @@ def replaying(
         try:
             yield
         finally:
+            if siblings is not None and not store.has_begun:
+                replay.not_begun()
             replay.finish()
             if siblings is not None:
                 siblings.finish()

@@ -125,6 +125,7 @@ class Replay:
         self.at_end: list[Finding] = []
         self.state_compared = False
         self.output_compared = False
+        self._has_begun = True
         self.on_served: Callable[[int], None] | None = None
         self.debugger: Onlooker | None = None
         self.failure: Finding | None = None
@@ -255,6 +256,10 @@ class Replay:
                 self._findings.append(missing(entry))
 
     # ------------------------------------------------------------ failures
+
+    def not_begun(self) -> None:
+        """The program did not come to the recording that is replayed."""
+        self._has_begun = False
 
     def check(self) -> None:
         """Raise what the replay failed with, if it did.
@@ -441,7 +446,7 @@ class Replay:
             if entry.lane.is_beside_jobs and entry.skipped_for is None and entry.call.name in beside_jobs:
                 self.notes.add("unreliable", _BESIDE_JOBS)
                 return
-            self._findings.append(missing(entry))
+            self._findings.append(missing(entry, has_begun=self._has_begun))
 
 
 def _numbers(entry: TapeCall) -> list[int]:

@@ -212,6 +212,7 @@ class NumberingStore:
     Attributes:
         elsewhere: the process that numbers the steps; None where this one does.
         runs: those that have begun, by what they are called here.
+        has_begun: whether the checked one has.
     """
 
     def __init__(self, check: StateCheck | None = None, *, checked: int = 1, begun: int = 0) -> None:
@@ -220,6 +221,7 @@ class NumberingStore:
         self._begun = itertools.count(begun)
         self.elsewhere: Elsewhere | None = None
         self.runs: dict[str, NumberingRun] = {}
+        self.has_begun = False
 
     def as_store(self) -> Store:
         """This object, for who asks for a store: no other method is used in recording."""
@@ -228,6 +230,7 @@ class NumberingStore:
     def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> RunWriter:  # noqa: ARG002  the shape of a Store
         """Begin a run."""
         number = next(self._begun)
+        self.has_begun = self.has_begun or number == self._checked
         if number == self._checked and self._check is not None:
             return self._begin_checked(new, state)
         return self._begin_numbering(number, None)

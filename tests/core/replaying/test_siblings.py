@@ -104,6 +104,38 @@ def test_another_run_that_leaves_something_out_is_a_reservation(folder: Path):
     ]
 
 
+INSIDE = """
+import agent_tt
+
+
+@agent_tt.tool(effect="read")
+def look(question):
+    return question.upper()
+
+
+@agent_tt.tool(effect="read")
+def ask_colleague(question):
+    with agent_tt.record("colleague") as run, run.step("look"):
+        return look(question)
+
+
+with agent_tt.record("asking") as run, run.step("ask"):
+    print(ask_colleague("ants"))
+"""
+
+
+def test_of_a_run_inside_a_call_of_another_it_is_said_why_it_did_not_begin(tmp_path: Path):
+    (tmp_path / "nested.py").write_text(INSIDE)
+    store = tmp_path / "runs.db"
+    environment = {**os.environ, "AGENT_TT_STORE": str(store)}
+    subprocess.run([sys.executable, "nested.py"], cwd=tmp_path, env=environment, check=True)
+    assert replay("asking", store=store).is_faithful
+    (finding,) = replay("colleague", store=store).divergences
+    assert finding.kind == "missing call"
+    assert "did not begin" in finding.hint
+    assert "replay the other run" in finding.hint
+
+
 OUTSIDE = """
 import atexit
 import threading

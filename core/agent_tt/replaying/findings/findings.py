@@ -194,6 +194,12 @@ def changed_state(step: int, recorded: Wire, now: Wire) -> Finding:
     )
 
 
+_NOT_BEGUN: Final = (
+    "the recording of this run did not begin; if it was made inside a call of another run of the same process,"
+    " that call was answered and its code did not run: replay the other run"
+)
+
+
 def changed_output(recorded: Output, now: Output) -> Finding:
     """Something else was printed. What differs stands in `changes`, by line."""
     changes = changed_lines(recorded, now)
@@ -206,9 +212,10 @@ def changed_output(recorded: Output, now: Output) -> Finding:
     )
 
 
-def missing(entry: TapeCall) -> Finding:
-    """A recorded question that was not asked."""
-    return _of(entry, "missing call", f"{entry.call.name} was called when this was recorded; now it was not")
+def missing(entry: TapeCall, *, has_begun: bool = True) -> Finding:
+    """A recorded question that was not asked; where its run has not even begun, what that may come from."""
+    message = f"{entry.call.name} was called when this was recorded; now it was not"
+    return _of(entry, "missing call", message, hint="" if has_begun else _NOT_BEGUN)
 
 
 def past_the_end(entry: TapeCall, why: str) -> Finding:
