@@ -341,6 +341,13 @@ def _known_of(replay: Replayed, end: AgentEnd) -> Iterator[Note]:
         )
         yield Note("end not recorded", f"{why} is not known")
 
+    recorded = replay.tape.run.error
+    if recorded is not None and end.as_recorded and _is_code_alone(recorded) and not end.error.startswith(_EXIT):
+        yield Note("end not recorded", f"of how the program ended only its exit code is recorded: {recorded.message}")
+
+
+_EXIT: Final = "SystemExit"
+
 
 def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
     """How an agent ended that left with `error`, beside how it ended when it was recorded."""
@@ -350,8 +357,21 @@ def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
     is_cut_off = run.status in {"crashed", "running", "interrupted", "unknown"}
     if error is None:
         return AgentEnd("ended", as_recorded=None if is_cut_off else run.status == "succeeded")
-    same = recorded is not None and _raised(recorded) == _raised(error)
+    same = recorded is not None and (_raised(recorded) == _raised(error) or _is_seen_alike(recorded, error))
     return AgentEnd("raised", error.short, error.traceback, None if is_cut_off and not same else same)
+
+
+def _is_seen_alike(recorded: ErrorInfo, now: ErrorInfo) -> bool:
+    """Whether only the exit code of the recorded program is known, and is that of an exception that nobody caught."""
+    return _is_code_alone(recorded) and _raised(recorded)[1] == 1 and now.class_name not in _OTHER_CODES
+
+
+def _is_code_alone(recorded: ErrorInfo) -> bool:
+    """Whether an end was seen from outside: nobody inside wrote down what it was."""
+    return recorded.class_name == "builtins:SystemExit" and recorded.value is None and not recorded.traceback
+
+
+_OTHER_CODES: Final = ("builtins:SystemExit", "builtins:KeyboardInterrupt")
 
 
 def _raised(error: ErrorInfo) -> tuple[str, str | int]:

@@ -375,6 +375,55 @@ def test_a_program_that_leaves_at_once_with_a_code_does_so_again(project: Projec
     assert (replayed, report["verdict"], report["agent"]["as_recorded"]) == (5, "diverged", None), report
 
 
+FAILS_AFTERWARDS = """
+import agent_tt, sys, tools
+with agent_tt.record("asking") as run, run.step("look"):
+    agent_tt.tool(effect="read")(tools.look)(1)
+raise {"value": ValueError, "exit": SystemExit}[sys.argv[1]](*sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verdict"), [(["value", "later"], "reserved"), (["exit", "said to the errors"], "as_recorded")]
+)
+def test_a_program_that_fails_after_its_own_recording_fails_so_again(
+    project: Project, arguments: list[str], verdict: str
+) -> None:
+    """Nobody inside writes that down: what is known of it is its exit code."""
+    project.write(tools=TOOLS, agent=FAILS_AFTERWARDS)
+    done = project.record("agent.py", *arguments)
+    assert (done.code, [run.status for run in project.runs()]) == (1, ["failed"])
+    replayed, report = replay(project)
+    assert (replayed, report["verdict"], report["agent"]["as_recorded"]) == (0, verdict, True), report
+    replayed, report = replay(project, "--", "exit")
+    assert (replayed, report["verdict"]) == (1, "diverged"), report
+
+
+NO_ROOM = """
+import agent_tt, resource, signal, sys, tools
+look = agent_tt.tool(effect="read")(tools.look)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with agent_tt.record("full") as run:
+    for number in range(3):
+        with run.step("look"):
+            look("x" * 5000 * number)
+        if sys.argv[1] == "full":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+"""
+
+
+def test_what_came_after_a_recording_had_ended_is_said_to_be_unknown(project: Project) -> None:
+    project.write(tools=TOOLS, agent=NO_ROOM)
+    assert project.record("agent.py", "full").code == 0
+    (run,) = project.runs()
+    assert run.incomplete is not None
+    _, report = replay(project, "--", "free")
+    (found,) = report["divergences"]
+    assert found["kind"] == "read past the recorded part"
+    assert "stopped waiting" not in found["message"]
+    assert {"kind": "incomplete recording", "text": run.incomplete, "count": 1} in report["reservations"]
+
+
 NO_FRAME = """
 import os, socket, sys, tools
 from concurrent.futures import ThreadPoolExecutor

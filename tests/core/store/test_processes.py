@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -350,6 +351,49 @@ def test_a_forked_child_opens_the_file_anew_and_records_beside_its_parent(tmp_pa
     assert [store.state(writer.run_id, n)["n"] for n in range(4)] == [0, 1, 2, 3]
     writer.finish("succeeded")
     assert store.verify() == []
+
+
+ORPHAN = """
+import os, sys, time
+from pathlib import Path
+from agent_tt.model import NewRun, NewStep, StepEnd
+from agent_tt.store import open_store
+store, parent = open_store(Path(sys.argv[1]), create=True), os.getpid()
+writer = store.begin_run(NewRun("orphan"), {"n": 0})
+if os.fork():
+    os._exit(0)
+while os.getppid() == parent:
+    time.sleep(0.01)
+print("alone", flush=True)
+sys.stdin.readline()
+writer.close_step(writer.open_step(NewStep("on")), StepEnd("ok"), {"n": 1})
+writer.finish("succeeded")
+print("done", flush=True)
+"""
+
+
+def test_a_child_that_outlives_its_parent_holds_the_files_that_it_has_in_its_memory(tmp_path):
+    """Else whoever opens the store next cuts them, and the child dies."""
+    import fcntl
+
+    path = tmp_path / "runs.db"
+    command = [sys.executable, "-c", ORPHAN, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "alone\n"
+        for name, size, start in (("runs.db", 510, 0x4000_0002), ("runs.db-shm", 1, 128)):
+            with (tmp_path / name).open("r+b") as file, pytest.raises(BlockingIOError):
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, size, start)
+        with closing(open_store(path)) as beside:
+            assert [run.name for run in beside.runs()] == ["orphan"]
+        parent.stdin.write("go on\n")
+        parent.stdin.flush()
+        assert parent.stdout.readline() == "done\n"
+    with closing(open_store(path)) as store:
+        (run,) = store.runs()
+        assert (run.status, store.state(run.id, 1)) == ("succeeded", {"n": 1})
+        assert store.verify() == []
 
 
 def test_a_step_counts_the_calls_that_other_processes_made_in_it(tmp_path):

@@ -224,8 +224,8 @@ class Tape:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the recorded run broke off: what its open calls would have answered is not known."""
-        return self.run.status in _UNFINISHED
+        """Whether the run or its recording broke off: what its open calls would have answered is not known."""
+        return self.run.status in _UNFINISHED or self.run.incomplete is not None
 
     def marks_brought(self) -> Iterator[str]:
         """Yield the marks of personal data that stand in a question before any answer, in their order."""

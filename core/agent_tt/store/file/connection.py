@@ -125,6 +125,9 @@ class Database(HistoryRows):
         _ABANDONED.append(self._connection)
         self.lock = threading.RLock()
         self.whole = None
+        if not self.read_only and not self._place.hold_again():
+            self._lose()
+            return
         try:
             self._connection = self._connect()
         except AgentTTError as error:

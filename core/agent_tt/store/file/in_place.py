@@ -41,6 +41,9 @@ whenever the log starts over. Of the index of the log those before what each com
 <https://www.sqlite.org/fileformat2.html>, <https://www.sqlite.org/walformat.html>."""
 _CHANGES_AT, _CHANGES_SIZE = 8, 4
 """Where the index of the log counts commits, in the order of bytes of the machine; see the second of these pages."""
+_SHARED_LOCK, _INDEX_LOCK, _INDEX_SIZE = (510, 0x4000_0002), (1, 128), 1 << 15
+"""What whoever has the file open holds: length and offset of these locks, in the store and in the index of its log, and
+how large that is at least. <https://www.sqlite.org/src/file/src/os_unix.c>, `SHARED_FIRST` and `UNIX_SHM_DMS`."""
 _TICK_NS, _COARSE_TICK_NS, _SECOND_NS = 20_000_000, 2_000_000_000, 1_000_000_000
 """How coarse the times of files may be: a tick of the kernel, but two seconds where they are whole seconds."""
 
@@ -120,6 +123,26 @@ class Place:
             self._folder_facts = facts
             self._remember_beginnings()
         return trouble
+
+    def hold_again(self) -> bool:
+        """In a forked child: take the locks that SQLite believes it still has; whether the files may be gone on with.
+
+        Locks of files are not inherited. Who opens the store when nobody holds them cuts the index of the log, which
+        the child has in its memory: it would die of a bus error.
+        """
+        file, _, index = self.numbers
+        if file is None or index is None:
+            return True
+        import fcntl  # there is no fork where there is none
+
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED_LOCK)
+            fcntl.lockf(index, fcntl.LOCK_SH | fcntl.LOCK_NB, *_INDEX_LOCK)
+            if os.fstat(index).st_size < _INDEX_SIZE:
+                return False
+        except OSError:
+            return False
+        return self.trouble() is None
 
     def changes(self) -> int | None:
         """How many commits the index of the log has counted (as 32 bits); None where that cannot be told.
