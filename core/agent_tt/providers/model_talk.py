@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 from agent_tt._dataclass import dataclass
 from agent_tt.providers.chat import TOOLS, answer_in, answered_in, conversation_in, message_of
 from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
-from agent_tt.providers.shapes import ModelAnswer, ModelCall
+from agent_tt.providers.shapes import Message, ModelAnswer, ModelCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
-    from agent_tt.providers.shapes import Message
 
 __all__ = ["ModelTalk", "ModelTalks", "alike", "messages_in"]
 
@@ -75,6 +74,8 @@ class ModelTalks:
         shown, known = self._read((call.name, call.lane), found if isinstance(found, list) else [])
         given = answer_in(call.result)
         said = messages_in(given) if given is not None else ()
+        if not said and shown and isinstance(call.result, str) and call.result:
+            said = (Message("assistant", call.result),)  # a function that takes messages and gives a text
         return ModelTalk(ModelCall(), ModelAnswer(), said, shown, known)
 
     def _read(self, key: tuple[str, str], turns: list[Wire]) -> tuple[list[tuple[Message, ...]], int]:
