@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import gc
+import hashlib
 import socket
 import threading
 import uuid
@@ -16,6 +17,7 @@ from tests.core.replaying.recorded import Recorded, record, run_agent
 
 import agent_tt
 from agent_tt.replaying.divergence import Divergence, divergence_in
+from agent_tt.replaying.findings.question_likeness import changed_parts, looks_made_anew
 from agent_tt.replaying.report import AgentEnd, report_from_json, report_of
 
 LONG = " ".join(f"w{number}" for number in range(1500))
@@ -406,3 +408,11 @@ def test_after_a_failure_every_call_fails_in_any_lane(recorded):
     result, replay = recorded.replay(stubborn)
     assert result == []
     assert replay.served == 0
+
+
+def test_of_a_large_body_that_differs_it_is_not_said_that_only_an_id_does():
+    """Its digest looks like an id, and says nothing of what differs."""
+    digests = [hashlib.blake2b(text, digest_size=16).hexdigest() for text in (b"one", b"other")]
+    for key, is_id in (("blake2b", False), ("id", True)):
+        one, other = ({"body": {"size": 9, key: digest}} for digest in digests)
+        assert looks_made_anew(changed_parts("http", one, other)) is is_id

@@ -57,10 +57,16 @@ def looks_reordered(changes: Sequence[ChangedPart]) -> bool:
     return old == new and old.total() > 1
 
 
+_DIGEST: Final = "blake2b"
+"""The key under which a question has the digest of a large body, in its place."""
+
+
 def looks_made_anew(changes: Sequence[ChangedPart]) -> bool:
     """Whether all that differs looks like ids or times, which programs make anew each time."""
     if not changes or looks_reordered(changes):
         return False
+    if any(change.path.rpartition(".")[2] == _DIGEST for change in changes):
+        return False  # it stands for a text that was too large to keep, of which nothing more is known
     return all(
         old and new and _without_ids(old) == _without_ids(new) for old, new in zip(*_sides(changes), strict=True)
     )
