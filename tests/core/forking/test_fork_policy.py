@@ -271,6 +271,32 @@ def test_a_recorded_error_and_what_was_done_to_arguments_come_again(forks: Forks
     assert RAN == []
 
 
+@agent_tt.tool(effect="read")
+async def slow(seconds: float) -> float:
+    RAN.append(f"slow {seconds}")
+    await asyncio.sleep(seconds)
+    return seconds
+
+
+def test_a_recorded_call_that_was_given_up_is_given_up_again_by_who_asked(
+    forks: Forks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def patient(seconds: float) -> str:
+        try:
+            await asyncio.wait_for(slow(60), seconds)
+        except TimeoutError:
+            return "given up"
+        return "answered"
+
+    assert forks.record(lambda: asyncio.run(patient(0.02))) == "given up"
+    with forks.fork(slow="recorded"):
+        assert asyncio.run(patient(0.02)) == "given up"
+    monkeypatch.setattr("agent_tt.forking.policy.prepared._PATIENCE_SECONDS", 0.1)
+    with pytest.raises(NotRecorded, match="given up before it answered"), forks.fork(slow="recorded"):
+        asyncio.run(patient(60))
+    assert RAN == []
+
+
 def test_stubs_give_values_and_errors_to_tools_of_every_nature(forks: Forks) -> None:
     forks.record(everything)
     words = {

@@ -5,6 +5,7 @@ That is a result, pieces of a generator, the answer to a request, a provider's a
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from agent_tt.forking.entry.mock_model import MadeUp
 from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model import Call, Delivery, Edit
 from agent_tt.model.facts import CallFacts
+from agent_tt.recording.concurrency.tasks import trio_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,12 +28,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "given_answer"]
 
+_PATIENCE_SECONDS: Final = 5.0
+"""How much longer a call that was given up is waited for."""
+
 _SESSION: Final = "mcp server"
 """What the call is called that connects to a server."""
 
 
 class Prepared(MadeUp):
-    """An answer that is there at once, and that nobody made up."""
+    """An answer that is there at once, and that nobody made up.
+
+    One that a coroutine gave up before it came does not come here either: whoever waits is to give it up again.
+    """
+
+    async def turn(self, index: int = 0) -> None:
+        """See `agent_tt.recording.calls.answers.Served`."""
+        began, ended = self.call.started_us, self.call.ended_us
+        if not self.call.facts.cancelled or index < len(self.pieces) or trio_task() is not None:
+            await super().turn(index)
+            return
+        lasted = max(0, (ended or 0) - (began or 0)) / 1e6 if began else 0.0
+        await asyncio.sleep(lasted + _PATIENCE_SECONDS)
+        raise NotRecorded(
+            f"{self.call.name} was given up before it answered when it was recorded, {lasted:.3g} s after it was asked:"
+            " no answer of it is recorded",
+            "say what else is to become of it, or allow it",
+        )
 
     def read_past(self, why: str = "it was not read to its end when it was recorded") -> BaseException:
         """What to raise where the agent wants more of an answer than there is."""
