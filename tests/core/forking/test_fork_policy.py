@@ -297,6 +297,29 @@ def test_a_recorded_call_that_was_given_up_is_given_up_again_by_who_asked(
     assert RAN == []
 
 
+@agent_tt.tool(effect="read")
+async def feed() -> AsyncIterator[int]:
+    RAN.append("feed")
+    yield 1
+    yield 2
+    await asyncio.sleep(60)
+
+
+def test_a_recorded_stream_that_was_given_up_is_given_up_again_where_it_was(forks: Forks) -> None:
+    async def listens() -> list[int]:
+        heard: list[int] = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                async for item in feed():
+                    heard.append(item)  # noqa: PERF401  what came before the timeout counts
+        return heard
+
+    assert forks.record(lambda: asyncio.run(listens())) == [1, 2]
+    with forks.fork(feed="recorded"):
+        assert asyncio.run(listens()) == [1, 2]
+    assert RAN == []
+
+
 def test_stubs_give_values_and_errors_to_tools_of_every_nature(forks: Forks) -> None:
     forks.record(everything)
     words = {

@@ -44,7 +44,8 @@ class Prepared(MadeUp):
     async def turn(self, index: int = 0) -> None:
         """See `agent_tt.recording.calls.answers.Served`."""
         began, ended = self.call.started_us, self.call.ended_us
-        if not self.call.facts.cancelled or index < len(self.pieces) or trio_task() is not None:
+        came = max(len(self.pieces), 1) - 1  # the last is how it ended
+        if not self.call.facts.cancelled or index < came or trio_task() is not None:
             await super().turn(index)
             return
         lasted = max(0, (ended or 0) - (began or 0)) / 1e6 if began else 0.0
