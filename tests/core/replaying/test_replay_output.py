@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 import termios
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -430,6 +431,58 @@ def test_what_is_printed_inside_a_call_goes_past_what_is_kept_and_is_flushed_no_
     stream.flush()
     assert below.getvalue() == b"one\ntwo\nthree\n"
     assert not {"write", "flush"} & (vars(stream).keys() | vars(buffer).keys())
+
+
+def test_a_line_that_a_tool_prints_on_a_terminal_is_there_at_once(monkeypatch: pytest.MonkeyPatch):
+    below = io.BytesIO()
+    buffer = io.BufferedWriter(below)  # type: ignore[type-var]  # as above
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="utf-8", line_buffering=True))
+    tap = OutputTap()
+    tap.open(lambda: True)
+    sys.stdout.write("half")
+    assert below.getvalue() == b""
+    print(" a line")
+    assert below.getvalue() == b"half a line\n"
+    tap.close()
+
+
+def test_tools_that_print_in_threads_at_once_leave_the_stream_as_it_was(monkeypatch: pytest.MonkeyPatch):
+    below = io.BytesIO()
+    stream = io.TextIOWrapper(io.BufferedWriter(below), encoding="utf-8")  # type: ignore[type-var]  # as above
+    monkeypatch.setattr(sys, "stdout", stream)
+    tap, inside = OutputTap(), threading.local()
+    both = threading.Barrier(2)
+
+    class Slow(str):
+        """A text that another thread prints beside."""
+
+        __slots__ = ()
+
+    write = stream.write
+
+    def slowly(text: str) -> int:
+        if isinstance(text, Slow):
+            both.wait(PATIENCE_SECONDS)
+        return write(text)
+
+    stream.write = slowly  # type: ignore[method-assign]
+    tap.open(lambda: getattr(inside, "a_tool", False))
+
+    def tool() -> None:
+        inside.a_tool = True
+        for _ in range(20):
+            stream.write(Slow("x"))
+
+    threads = [threading.Thread(target=tool) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print("after", flush=True)
+    assert below.getvalue() == b"x" * 40 + b"after\n"
+    kept = tap.close()
+    assert kept is not None
+    assert kept.text == "after\n"
 
 
 def test_in_a_stream_without_a_buffer_too(monkeypatch: pytest.MonkeyPatch):

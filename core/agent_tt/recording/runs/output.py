@@ -25,7 +25,7 @@ from agent_tt.model import Output
 from agent_tt.redaction.streams.growing import GrowingShown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 __all__ = ["MOST", "OutputTap"]
 
@@ -50,7 +50,8 @@ class OutputTap:
         self._original: Callable[[Any], Any] | None = None
         self._print: Callable[[Any], Any] | None = None
         self._is_answered: Callable[[], bool] = bool
-        self._aside: int | None = None
+        self._flush: Callable[[], Any] | None = None
+        self._here = threading.local()
         self._is_open = False
         self._is_whole = True
         self._encoding = "utf-8"
@@ -84,8 +85,8 @@ class OutputTap:
             target.write = self._write
             self._stream, self._target, self._is_open = stream, target, True
             if target is not stream:
-                self._print = stream.write
-                stream.write = self._write_text
+                self._flush, target.flush = target.flush, self._flush_buffer
+                self._print, stream.write = stream.write, self._write_text
 
     def drop(self) -> None:
         """Keep nothing: this is another process, which was forked from the one that records."""
@@ -102,6 +103,7 @@ class OutputTap:
         _put_back(self._target, self._write, self._original)
         if self._print is not None:
             _put_back(self._stream, self._write_text, self._print)
+            _put_back(self._target, self._flush_buffer, self._flush, name="flush")
         if not self._is_whole:
             _LOG.warning("what was printed is not kept: some of it could not be read")
             return None
@@ -121,7 +123,7 @@ class OutputTap:
         if original is None:  # pragma: no cover  it is set before anybody can write
             return None
         taken = original(data)
-        if self._is_open and self._is_whole and self._aside != threading.get_ident():
+        if self._is_open and self._is_whole and not self._is_here("aside"):
             try:
                 if self._print is not None or not self._is_answered():
                     self._keep(data, taken)
@@ -135,37 +137,31 @@ class OutputTap:
         original = self._print
         if original is None:  # pragma: no cover  it is set before anybody can write
             return None
-        if not self._is_open or self._aside == threading.get_ident() or not self._is_answered():
+        if not self._is_open or self._is_here("aside") or not self._is_answered():
             return original(text)
-        with self._held_back():
-            self._stream.flush()
-            self._aside, before = threading.get_ident(), self._aside
+        here, stream = self._here, self._stream
+        here.holds = True
+        try:
+            stream.flush()
+            here.aside = True
             try:
                 taken = original(text)
-                self._stream.flush()
+                stream.flush()
             finally:
-                self._aside = before
+                here.aside = False
+        finally:
+            here.holds = False
+        if getattr(stream, "line_buffering", False) and ("\n" in text or "\r" in text):
+            stream.flush()  # as it does by itself
         return taken
 
-    @contextlib.contextmanager
-    def _held_back(self) -> Iterator[None]:
-        """While it lasts, what this thread flushes stays in the buffer: an agent's output is as large in each write."""
-        target, thread = self._target, threading.get_ident()
-        flush = target.flush
+    def _flush_buffer(self) -> Any:
+        """In place of the buffer's `flush`: what only comes to it early stays, so that writes are as large as ever."""
+        return None if self._flush is None or self._is_here("holds") else self._flush()
 
-        def stay() -> None:
-            if threading.get_ident() != thread:
-                flush()
-
-        try:
-            target.flush = stay
-        except Exception:  # noqa: BLE001  it may be of the agent's own: then it comes earlier, and is the same
-            yield
-            return
-        try:
-            yield
-        finally:
-            _put_back(target, stay, flush, name="flush")
+    def _is_here(self, what: str) -> bool:
+        """Whether this thread is just printing inside such a call."""
+        return getattr(self._here, what, False)
 
     def _keep(self, data: Any, taken: object) -> None:
         if isinstance(data, str):
