@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from threading import Event
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tests.tui.debugger_app import debugger, settled
@@ -77,3 +78,39 @@ async def test_keys_that_come_before_the_first_step_is_known_wait_for_it(monkeyp
         may_open.set()
         await until(pilot, lambda: screen.time.number == 6)
         assert screen.panes.find_panel.wish.text == ""
+
+
+async def test_what_fills_the_index_stands_still_until_no_key_was_typed_for_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = debugger(refund_loop(21))
+    asked: list[int] = []
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        monkeypatch.setattr(app.typed, "give_way", lambda: asked.append(1))
+        await pilot.press("slash")
+        await settled(pilot)
+        assert len(asked) >= 21  # at each step
+        assert screen.panes.find_panel.display
+
+
+async def test_a_key_that_comes_meanwhile_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = debugger(refund_loop(21))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        now, slept = 1000.0, []
+
+        def sleep(seconds: float) -> None:
+            nonlocal now
+            slept.append(round(seconds, 3))
+            now += seconds
+            if len(slept) == 1:
+                keys._begun = now - 0.05  # another one, while this slept
+
+        keys = app.typed
+        with monkeypatch.context() as patched:
+            patched.setattr(typed, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+            keys._begun = now - 0.03
+            keys.give_way()
+            keys.give_way()
+        assert slept == [0.12, 0.1]

@@ -70,7 +70,8 @@ class AgentTT(App[None]):
         """What was started here and may still run."""
         self._end_watch = threading.Event()
         super().__init__()
-        self._typed = TypedKeys(self, super().on_event)
+        self.typed = TypedKeys(self, super().on_event)
+        """Gives each key to what it is for."""
         self._first_screen = first_screen
         self._log_file = log_file
         self._log_handler: logging.Handler | None = None
@@ -116,19 +117,19 @@ class AgentTT(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Handle what was typed in its order."""
         if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
-            await self._typed.take(event)
+            await self.typed.take(event)
         else:
             await super().on_event(event)
 
     def pop_screen(self) -> AwaitComplete:
         """Leave a screen."""
         left = super().pop_screen()
-        self._typed.leave_screen()
+        self.typed.leave_screen()
         return left
 
     @on(Handled)
     def _let_next_key_go(self, message: Handled) -> None:
-        self._typed.follow(message)
+        self.typed.follow(message)
 
     def get_driver_class(self) -> type[Driver]:
         """Choose what drives the terminal: Textual's choice, but on Linux and macOS one that sleeps between keys."""

@@ -29,6 +29,9 @@ OPENING: Final = "open-run"
 _PATIENCE_S: Final = 1.0
 """How long a key waits for the one before it at most: what that was for may be gone, and then nobody tells its end."""
 
+_MOMENT_S: Final = 0.15
+"""How long after a key what works behind the screen stands still: until the key is answered, and the next one typed."""
+
 
 class Handled(Message):
     """A key has been handled: this came behind it, from the widget that it was for up to the app.
@@ -64,6 +67,11 @@ class TypedKeys:
         self._is_busy = False
         self._begun = 0.0
         self._timer: Timer | None = None
+
+    def give_way(self) -> None:
+        """Wait, in a thread, until no key was typed for a moment: a thread that computes delays what answers it."""
+        while (left := self._begun + _MOMENT_S - time.monotonic()) > 0:
+            time.sleep(left)
 
     async def take(self, event: Event, *, is_next: bool = False) -> None:
         """Handle a key or a paste now, or when its turn comes.

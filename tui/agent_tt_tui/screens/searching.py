@@ -173,7 +173,7 @@ class Searching:
         due, has_grown = time.monotonic() + _NEWS_SECONDS, False
         try:
             finder = self._opened()
-            for _ in finder.update(self._runs, cancelled=lambda: worker.is_cancelled):
+            for _ in finder.update(self._runs, cancelled=lambda: self._is_to_end(worker)):
                 has_grown = True
                 if time.monotonic() >= due:
                     self._screen.post_message(IndexGrew())
@@ -185,6 +185,12 @@ class Searching:
             has_grown = True
         if has_grown and not worker.is_cancelled:
             self._screen.post_message(IndexGrew())
+
+    def _is_to_end(self, worker: Worker[None]) -> bool:
+        """Whether the index is not to be filled further; asked again and again, it lets keys go first."""
+        if not worker.is_cancelled:
+            self._screen.app.typed.give_way()  # type: ignore[attr-defined]  # the app of these screens
+        return worker.is_cancelled
 
     def _search(self, wish: Wish, words: str | None) -> None:
         worker = get_current_worker()
