@@ -5,7 +5,6 @@ That is a result, pieces of a generator, the answer to a request, a provider's a
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
@@ -48,6 +47,8 @@ class Prepared(MadeUp):
         if not self.call.facts.cancelled or index < came or trio_task() is not None:
             await super().turn(index)
             return
+        import asyncio  # who waits in a task has loaded it
+
         lasted = max(0, (ended or 0) - (began or 0)) / 1e6 if began else 0.0
         await asyncio.sleep(lasted + _PATIENCE_SECONDS)
         raise NotRecorded(
