@@ -1,8 +1,10 @@
 """The run browser, over a real store with the sample runs."""
 
+from types import SimpleNamespace
+
 import pytest
 from tests.tui.base_screens import screen_text
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt import samples
 from agent_tt_tui.app import AgentTT
@@ -11,7 +13,9 @@ from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.runs.empty import EmptyScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
+from agent_tt_tui.widgets.runs import run_preview
 from agent_tt_tui.widgets.runs.run_list import RunList
+from agent_tt_tui.widgets.runs.run_preview import PreviewPane
 
 WIDE, NARROW = (120, 40), (80, 24)
 
@@ -90,6 +94,27 @@ async def test_the_preview_follows_the_cursor(browser):
         name = runs.rows[1].run.name
         await pilot.press("j")
         await until(pilot, lambda: any("PREVIEW" in line and name in line for line in screen_text(browser)))
+
+
+async def test_a_preview_is_read_at_once_behind_a_cursor_that_rested_and_once_for_a_key_held_down(browser, monkeypatch):
+    read, stopped, now = [], [], 1000.0
+    async with browser.run_test(size=WIDE) as pilot:
+        await shown(browser, pilot)
+        await workers_ended(browser)
+        pane = browser.screen.query_one(PreviewPane)
+        timer = SimpleNamespace(stop=lambda: stopped.append(1))
+        monkeypatch.setattr(pane, "set_timer", lambda seconds, start: timer)
+        monkeypatch.setattr(run_preview, "time", SimpleNamespace(monotonic=lambda: now))
+        monkeypatch.setattr(pane, "_start", lambda: read.append(browser.screen.listing.run_under_cursor.name))
+        names = [row.run.name for row in browser.screen.query_one(RunList).rows]
+        pane._moved = now - 1
+        await pilot.press("j", "j", "k", "j")  # held down: no time goes by between them
+        assert read == [names[1]]
+        assert len(stopped) == 2  # the third and the fourth key took the place of the one before
+        now += 0.2
+        await pilot.press("k")
+        assert read == [names[1], names[1]]
+        assert len(stopped) == 3
 
 
 async def test_sorting_by_steps_puts_the_longest_run_first(browser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.style import Style
+    from textual.timer import Timer
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Note, Run
@@ -242,7 +244,9 @@ class _Lines:
 
 
 _DELAY_SECONDS: Final = 0.06
-"""How long the cursor rests before a preview is read: while a key is held down none is."""
+"""How long a cursor that has just moved rests before a preview is read: while a key is held down none is."""
+_RESTED_SECONDS: Final = 0.15
+"""Behind a cursor that has rested for so long a preview is read at once; keys that are held down come sooner."""
 
 
 class PreviewPane(Pane):
@@ -265,12 +269,22 @@ class PreviewPane(Pane):
         self._body = RunPreview(id="preview")
         super().__init__(PaneTitle("Preview"), self._body, id=id, classes="ground")
         self._source, self._under_cursor = source, under_cursor
+        self._moved = 0.0
+        self._timer: Timer | None = None
 
     def read_soon(self) -> None:
-        """Read the preview of the run that is then under the cursor."""
-        self.set_timer(_DELAY_SECONDS, self._start)
+        """Read the preview of the run under the cursor, now or when the cursor rests."""
+        before, self._moved = self._moved, time.monotonic()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._moved - before >= _RESTED_SECONDS:
+            self._start()
+        else:
+            self._timer = self.set_timer(_DELAY_SECONDS, self._start)
 
     def _start(self) -> None:
+        self._timer = None
         if not self.is_attached:  # the screen was left while the cursor rested
             return
         run = self._under_cursor()
