@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _collect_again() -> None:
-    """Turn the garbage collector on again, and let it skip all objects that the imports made."""
+    """Turn the garbage collector on again. It skips what the imports made: that stays to the end."""
     gc.freeze()
     gc.enable()
 

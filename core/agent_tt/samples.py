@@ -42,7 +42,7 @@ WORKPLACE = "samples"
 
 _POLL_SECONDS = 0.1
 _ENDED = frozenset({"succeeded", "failed"})
-"""How a run has ended that nothing is missing from."""
+"""Statuses of runs that came to their end: such a run is complete."""
 _OUTPUT_TAIL = 4_000
 
 

@@ -37,7 +37,7 @@ _RANK_WITHOUT_FOOTER = 100
 """Where a command stands in the palette that the footer has no room for."""
 
 STYLES: Final = Path(__file__).with_name("screens.tcss")
-"""Styles beside those of the app."""
+"""The style sheet that the first frame of a run does not need; it is read behind that frame."""
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")

@@ -192,7 +192,7 @@ class _Told:
         self._turns = turns
 
     def length(self, args: Wire) -> int:
-        """How many bytes the conversation and what stands beside it have as JSON."""
+        """Give the bytes that the messages of a request, its system texts and its tools take as JSON."""
         at = self.at
         places = {part.path[0] for part in self._beside if part.path} | {*(at or ())[:1]}
         named = args if isinstance(args, dict) else {"": args}

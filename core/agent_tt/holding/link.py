@@ -36,7 +36,7 @@ class Holds(Link):
         self.asking = Asking()
 
     def stood_still(self) -> float:
-        """Say for how long calls have waited."""
+        """Give the seconds in which calls were held: deadlines stand still then."""
         return self.asking.held.seconds()
 
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:

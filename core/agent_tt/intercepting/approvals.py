@@ -32,7 +32,7 @@ class Approvals(Link):
         self._stand_ins = stand_ins
 
     def stood_still(self) -> float:
-        """Say for how long calls have waited."""
+        """Give the seconds in which calls waited for an answer of a person: deadlines stand still then."""
         return self.asking.held.seconds()
 
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:

@@ -383,7 +383,7 @@ def _end_of_phone(text: str) -> int:
 
 
 def _digits_of(text: str) -> str:
-    """The digits of what is nothing but digits and what parts them."""
+    """Give the digits of a number, without the spaces, dashes, dots and brackets between them."""
     return text.translate(_NO_PARTS)
 
 

@@ -20,7 +20,7 @@ __all__ = ["Part", "parts_of_request"]
 
 _SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 _SYSTEM_KEYS: Final = frozenset({"system", "instructions", "system_instruction", "systemInstruction", "preamble"})
-"""Where providers keep it: in a message of this role, or under this key of the request."""
+"""Where a request has its system prompt: in a message of one of these roles, or under one of these keys."""
 
 _MESSAGES: Final = frozenset({"messages", "contents", "input", "history"})
 _TOOLS: Final = frozenset({"tools", "functions"})

@@ -83,7 +83,7 @@ class Table:
 
     @property
     def head(self) -> str:
-        """What is `selected` without the parts that keep their digests: NULL in their places. See `holds_without`."""
+        """`selected`, with NULL for each part that has its digest in the row. See `holds_without`."""
         return ", ".join("NULL" if column in self.keeps else column for column in (*self.columns, "proof"))
 
     # ---------------------------------------------------------------- proving

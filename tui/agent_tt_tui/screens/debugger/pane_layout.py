@@ -66,7 +66,7 @@ class PanesBody(Container):
         self.edges: Sequence[Widget] = ()
         """The pane whose left edge can be dragged, and the one whose title row can."""
         self._dragged: tuple[bool, int] | None = None
-        """Whether the left edge is dragged, or else the title row, and where the mouse was last."""
+        """What is dragged (True: the left edge, False: the title row) and where the mouse was last."""
         super().__init__(id="debugger-body")
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

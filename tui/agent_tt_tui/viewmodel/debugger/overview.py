@@ -190,7 +190,7 @@ class Overview:
         return self._axes[key]
 
     def _note_idle(self, step: Step) -> None:
-        """Note between which moments nothing ran, of the longest such times; steps begin in the order of numbers."""
+        """Note the time before a step in which none ran, if it is among the longest; steps come by number."""
         began = step.started_us or 0
         if began and 0 < self._busy_until < began:
             heappush(self._idle, (began - self._busy_until, self._busy_until, began))

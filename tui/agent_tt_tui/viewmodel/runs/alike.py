@@ -37,7 +37,9 @@ class Alike(NamedTuple):
 
 
 def alike_places(a: Wire, b: Wire, changed: Collection[str] = ()) -> Iterator[Alike]:
-    """Give the outermost places at which two states hold the same, in the order of the first.
+    """Give the places at which two states hold equal values, in the order of the first state.
+
+    Of a value that is equal as a whole only its own place is given, not those inside it.
 
     Of two states that are equal throughout these are their entries. Items of lists are looked for at their own places
     only: one that moved is a difference.

@@ -217,7 +217,7 @@ class FindPanel(Vertical):
         self._how.styles.width = min(_HOW, max(0, self.size.width - _LEAST_LINE))
 
     def open(self, terms: Sequence[TermsRow] = (), steps: int = 0) -> None:
-        """Take the focus, with what was typed before selected.
+        """Take the focus, and select the text that was typed the last time.
 
         Args:
             terms: What can be typed.

@@ -92,7 +92,7 @@ class GoldenList(RowList["KeptTest"]):
 
     @property
     def line_count(self) -> int:
-        """One line a test, and the further ones of those that take several."""
+        """The number of lines: one for each test, and more for those that take several."""
         return len(self.rows) + self.tall.more
 
     @property
