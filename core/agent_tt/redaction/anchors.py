@@ -176,7 +176,7 @@ def _searches_for(said: _Said, forms: tuple[_Forms, ...]) -> _Searches:
             places[word] = _either(place, places.get(word, place))
     letters = [(word, word.encode()) for word in places if len(word) == 1]
     signs, meant = _signs_of({word: place for word, place in places.items() if len(word) > 1})
-    find_signs = signs_in(signs)
+    find_signs = signs_in(signs, {index for index, each in enumerate(meant) if each.kind == _AS_WRITTEN})
     searches = [
         (_least([pattern for _, pattern in each]), [word for word, _ in each], patterns_in([form for _, form in each]))
         for each in forms

@@ -28,10 +28,13 @@ _LOGINS: Final = (
         ("mysql", "mariadb"),
         lazy_re(r"(?:mysql|mysqldump|mysqladmin|mariadb)[ \t][^\r\n|;&]{0,200}?(?<=[ \t])-p(?P<it>[^\s\"'\\]{1,400})"),
     ),
-    (
-        ("password",),
-        ("password",),
-        lazy_re(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
+    *(
+        (
+            ("password",),
+            (word,),
+            lazy_re(word + r"\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
+        )
+        for word in ("login", "user", "account")  # a pattern each: one that begins with a word is searched much faster
     ),
 )
 """What a text holds where a command logs in, words of the command, one of which stands near, and how it does."""

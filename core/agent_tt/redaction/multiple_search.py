@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     Found: TypeAlias = list[tuple[int, int]]
     Find: TypeAlias = Callable[[bytes], Found]
@@ -47,14 +47,15 @@ def is_at_once() -> bool:
     return True
 
 
-def signs_in(signs: Sequence[bytes]) -> Find:
+def signs_in(signs: Sequence[bytes], once: Collection[int] = ()) -> Find:
     """Make what finds signs in a text: the index and end of each, wherever it stands.
 
     Args:
         signs: the signs, none of them empty.
+        once: indexes of those of which one place is enough. Each place that is told costs as much as 500 bytes.
     """
     if is_at_once():
-        return _at_once([_as_pattern(sign) for sign in signs], is_enough=False)
+        return _at_once([_as_pattern(sign) for sign in signs], once)
 
     def find(text: bytes) -> Found:
         found = []
@@ -62,7 +63,7 @@ def signs_in(signs: Sequence[bytes]) -> Find:
             at = text.find(sign)
             while at >= 0:
                 found.append((index, at + len(sign)))
-                at = text.find(sign, at + 1)
+                at = -1 if index in once else text.find(sign, at + 1)
         return found
 
     return find
@@ -75,7 +76,7 @@ def patterns_in(patterns: Sequence[bytes]) -> Find:
         patterns: the patterns.
     """
     if is_at_once():
-        return _at_once(patterns, is_enough=True)
+        return _at_once(patterns, range(len(patterns)))
     searches = [re.compile(pattern, re.DOTALL).search for pattern in patterns]
 
     def find(text: bytes) -> Found:
@@ -97,7 +98,7 @@ def places_in(patterns: Sequence[bytes]) -> FindPlaces:
     if not is_at_once():
         return lambda _text, _most: None
     library: Any = import_module(_LIBRARY)
-    scan, spare, scratch_of = _compiled(patterns, is_enough=False)
+    scan, spare, scratch_of = _compiled(patterns, ())
 
     def find(text: bytes, most: int) -> Found | None:
         if len(text) > _MOST:
@@ -115,9 +116,9 @@ def places_in(patterns: Sequence[bytes]) -> FindPlaces:
     return find
 
 
-def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
-    """What finds patterns with the library; one place of each where that `is_enough`."""
-    scan, spare, scratch_of = _compiled(patterns, is_enough=is_enough)
+def _at_once(patterns: Sequence[bytes], once: Collection[int]) -> Find:
+    """What finds patterns with the library; of those that are told `once` one place each."""
+    scan, spare, scratch_of = _compiled(patterns, once)
 
     def find(text: bytes) -> Found:
         if len(text) > _MOST:
@@ -134,16 +135,17 @@ def _at_once(patterns: Sequence[bytes], *, is_enough: bool) -> Find:
 
 
 def _compiled(
-    patterns: Sequence[bytes], *, is_enough: bool
+    patterns: Sequence[bytes], once: Collection[int]
 ) -> tuple[Callable[..., None], list[object], Callable[[], object]]:
     """What has the library search a text, what nobody uses of what a search needs, and what makes more of that.
 
     It takes one that nobody uses: other threads search meanwhile, and so may what interrupts this one.
     """
     library: Any = import_module(_LIBRARY)
-    flags = library.HS_FLAG_DOTALL | (library.HS_FLAG_SINGLEMATCH if is_enough else 0)
+    each = range(len(patterns))
+    flags = [library.HS_FLAG_DOTALL | (library.HS_FLAG_SINGLEMATCH if index in once else 0) for index in each]
     database = library.Database()
-    database.compile(expressions=[*patterns], ids=[*range(len(patterns))], flags=[flags] * len(patterns))
+    database.compile(expressions=[*patterns], ids=[*each], flags=flags)
     return database.scan, [library.Scratch(database)], lambda: library.Scratch(database)
 
 

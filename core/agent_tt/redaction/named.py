@@ -76,8 +76,8 @@ _AUTHORIZATION: Final = lazy_re(
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
     re.IGNORECASE,
 )
-_SIGN: Final = lazy_re(r":|=|>|,|-|is")
-"""What stands in every text that names a secret, if it is not a command: a short text mostly has none of these."""
+_SIGNS: Final = (":", "=", ">", ",", "-", "is")
+"""Of these one stands in every text that names a secret, if it is not a command: a short text mostly has none."""
 _ATTRIBUTE: Final = lazy_re(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
 
@@ -90,7 +90,8 @@ def named_secrets(text: str, held: AbstractSet[str] | None = None) -> Iterator[S
     """
     held = ANCHORS.held_in(text) if held is None else held
     hints, of_fields = FIELDS.hints_in(held)
-    names = _names(text, hints, of_fields) if (hints or of_fields) and _SIGN.search(text) is not None else {}
+    is_asked = (hints or of_fields) and any(sign in text for sign in _SIGNS)
+    names = _names(text, hints, of_fields) if is_asked else {}
     end = 0
     for start, last in sorted(names.items()):
         if start < end:  # inside what was gone through as a whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 
 import pytest
@@ -31,6 +31,8 @@ PIECES = (
 )  # fmt: skip
 SIGNS = (*{piece: None for piece in PIECES if len(piece) < 8}, b"pi", b"in")
 finder = cache(lambda make, said: make(said))  # made once: that takes as long as a thousand searches
+half = range(0, len(SIGNS), 2)
+half_once = partial(signs_in, once=half)
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
 
 
@@ -43,6 +45,16 @@ def test_signs_are_found_wherever_they_stand(text: bytes):
         for match in re.finditer(b"(?=" + re.escape(sign) + b")", text)
     ]
     assert sorted(finder(signs_in, SIGNS)(text)) == sorted(places)
+
+
+@settings(max_examples=300, deadline=None)
+@for_all(texts)
+def test_a_sign_of_which_one_place_is_enough_is_told_once(text: bytes):
+    told, every = finder(half_once, SIGNS)(text), finder(signs_in, SIGNS)(text)
+    of_others = [place for place in every if place[0] not in half]
+    assert sorted(place for place in told if place[0] not in half) == sorted(of_others)
+    assert sorted(index for index, _ in told if index in half) == sorted({index for index, _ in every if index in half})
+    assert set(told) <= set(every)
 
 
 @settings(max_examples=500, deadline=None)

@@ -202,9 +202,15 @@ class ListNode:
         taken_from = [raw if one is wire else tlv(one) for raw, wire, one in zip(raws, wires, given, strict=False)]
         self._extend(raws, [token(wire) for wire in wires], wires, taken_from)
 
-    def replace_from(self, start: int, wires: Sequence[Wire], raws: list[bytes]) -> None:
-        """Put other elements (and their byte forms) in the place of those from `start` on, the beginning of a run."""
-        removed = self.element_bytes(start)
+    def replace_from(self, start: int, removed: list[bytes], wires: Sequence[Wire], raws: list[bytes]) -> None:
+        """Put other elements (and their byte forms) in the place of those from `start` on, the beginning of a run.
+
+        Args:
+            start: the first that is replaced.
+            removed: what `element_bytes` gives of those that go.
+            wires: the elements that come.
+            raws: the byte form of each.
+        """
         known = dict(zip(removed, self._tokens[start:], strict=True))
         tokens = [known[raw] if raw in known else token(wire) for raw, wire in zip(raws, wires, strict=True)]
         self._containers -= sum(raw[:1] in _CONTAINER_MARKS for raw in removed)

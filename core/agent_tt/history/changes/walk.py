@@ -351,7 +351,7 @@ class Walk:
 
         list_diff_into(old_raws, raws, old_item, wires, path, self.ops, start)
         if len(self.ops) > before:
-            node.replace_from(start, wires, raws)
+            node.replace_from(start, old_raws, wires, raws)
             self._remember(node, value, start, are_wires=are_wires)
         return node
 
