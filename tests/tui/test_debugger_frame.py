@@ -239,6 +239,10 @@ def test_the_panes_share_the_screen_as_drawn():
     assert DebuggerLayout.plan(80, 24, lanes=4).timeline == 33
     assert DebuggerLayout.plan(80, 20).diff == 1
     assert DebuggerLayout.plan(71, 24).one_pane
+    # Names that are cut get columns, up to half of the screen; where that is not enough, all stays as it is.
+    needs = [32, 33, 40, 41, 51, 60, 61]
+    assert [DebuggerLayout.plan(80, 24, holds_names=most.__le__).timeline for most in needs] == [32, 33, 40, *[32] * 4]
+    assert [DebuggerLayout.plan(120, 40, holds_names=most.__le__).timeline for most in needs] == [*[46] * 4, 51, 60, 46]
     # Rows that the steps leave are the calls', unless these have a column.
     assert DebuggerLayout.plan(120, 40, timeline_needs=23).card == 12
     assert DebuggerLayout.plan(120, 40, timeline_needs=27).card == 0

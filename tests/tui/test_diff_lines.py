@@ -140,6 +140,19 @@ def test_a_long_text_is_compared_once_for_all_widths(monkeypatch):
     assert len(rows.lay_out(30)) > len(first)
 
 
+def test_a_text_in_a_new_value_is_read_whole_in_as_many_rows_as_it_takes():
+    said = "A heat pump needs a flow temperature of at most 55 degrees"
+    lines = diff_lines(compare_states({}, {"claim": {"text": said, "pages": [7] * 40}}), 40)
+    assert ["".join(text for text, _ in line.pieces) for line in lines] == [
+        "claim",
+        'text  "A heat pump needs a flow ',
+        "temperature of at most 55 ",
+        'degrees"',
+        "pages [7, 7, 7, 7, 7, 7, 7, 7, 7, …",
+    ]
+    assert [line.indent for line in lines] == [2, 5, 11, 11, 5]
+
+
 texts = st.text(st.sampled_from("ab \n漢é👍"), max_size=40)
 values = (
     st.none() | st.integers(-5, 5) | texts | st.lists(texts, max_size=3) | st.dictionaries(texts, texts, max_size=3)

@@ -1,6 +1,7 @@
 """What the debugger reads of a run, and what it does when a part of it cannot be read."""
 
 import copy
+from contextlib import closing
 from dataclasses import replace
 
 from fake_source import FakeSource, refund_loop, step
@@ -8,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_store import MemoryStore
 
+import agent_tt
 from agent_tt.history.changes.diff import diff
-from agent_tt.model import Run
+from agent_tt.model import Call, Run
+from agent_tt.store import open_store
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE, RunModel
 from agent_tt_tui.viewmodel.debugger.shared_states import advance
@@ -91,6 +94,53 @@ def test_steps_are_read_by_the_page():
     assert model.peek(600).number == 600
     assert model.has(PAGE * 2 + 1, PAGE * 3)
     assert not model.has(1, 600)
+
+
+def call(number=1, kind="tool", args=None):
+    return Call(1, number, kind, "search", "ok", args=args)
+
+
+@agent_tt.tool(effect="read")
+def search(query):
+    return query
+
+
+def test_what_tools_were_asked_comes_with_the_steps_of_a_file(tmp_path):
+    with agent_tt.record("searches", state={}, store=tmp_path / "runs.db") as run:
+        for query in ("policy", None, 7):
+            with run.step("search"):
+                if query is not None:
+                    search(query)
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as source:
+        model = RunModel(source, source.runs()[0])
+        model.open()
+        assert model.arguments.lacks(1)
+        model.fetch_around(2)
+        assert [model.arguments.of(step) for step in (1, 2, 3)] == ['"policy"', "", "7"]
+        assert not any(map(model.arguments.lacks, (1, 2, 3)))
+
+
+def test_what_a_step_that_still_ran_asked_is_known_once_it_has_asked():
+    source = FakeSource([{}, {}], [step(1, status="running", ended_us=None)], status="running")
+    model = opened(source)
+    model.fetch_arguments([1])
+    assert model.arguments.of(1) == ""
+    source.save(source.id, call(args={"query": "policy", "limit": 3}))
+    source.set_step(step(1, calls=1))
+    assert model.refresh()
+    assert model.arguments.of(1) == '"policy"'
+
+
+def test_what_was_asked_of_tools_alone_counts_and_damage_is_not_known():
+    calls = {1: [call(kind="llm", number=1), call(number=2, args={"id": 7})], 2: [call(kind="clock")], 3: [call()]}
+    steps = [step(number, calls=len(calls.get(number, ()))) for number in (1, 2, 3, 4)]
+    source = FakeSource([{}] * 5, steps, calls=calls)
+    model = opened(source)
+    source.with_values = lambda run, head: (  # type: ignore[method-assign]
+        replace(head, damaged="it cannot be read") if head.step == 3 else MemoryStore.with_values(source, run, head)
+    )
+    model.fetch_arguments([1, 2, 3])
+    assert [model.arguments.of(number) for number in (1, 2, 3, 4)] == ["7", "", None, ""]
 
 
 def test_a_run_that_grows_is_followed_and_its_running_step_read_again():

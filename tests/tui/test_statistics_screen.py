@@ -63,7 +63,7 @@ async def test_statistics_open_from_the_list_of_runs_with_every_zone(counted, si
         text = await shown(app, pilot)
         assert "3 runs" in text[0]
         assert "$0.50" in text[0]
-        assert "67 % succeeded, of those that ended" in text[1]
+        assert "67 % of ended runs succeeded" in text[1]
         whole = "\n".join(text)
         assert "2 · 100 % as recorded · 0 % diverged" in whole
         assert "100 % · 3 taken · 0 failed" in whole

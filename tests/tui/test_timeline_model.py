@@ -156,6 +156,27 @@ def test_agents_get_the_columns_of_their_names_where_there_are_some():
     assert [width(80, longest) for longest in (0, 4, 60)] == [7, 7, 18]
 
 
+def test_what_was_asked_stands_behind_the_name_where_names_leave_room():
+    def width_of(columns, longest, name="asked", **more):
+        found = TimelineColumns.plan(columns, last=21, lanes=1, depth=0, longest=longest, has_asked=True, **more)
+        return found.width_of(name)
+
+    assert [width_of(44, longest) for longest in (4, 11, 14, 20, 30)] == [20, 15, 12, 0, 0]
+    assert width_of(44, 11, "bar") == 0
+    assert width_of(30, 11) == 0
+    assert width_of(80, 11) == 22
+    assert width_of(80, 11, "waterfall") > 0
+    assert width_of(44, 11, chosen=("name", "bar")) == 0
+
+
+def test_what_a_step_asked_is_its_first_argument_or_not_known():
+    def said(asked):
+        facts = StepFacts(step(1), overview_of([step(1)]), SECOND, 0, False, False, ASCII, asked)
+        return "".join(piece.text for piece in COLUMNS["asked"].cell(facts, 8))
+
+    assert [said('"refund policy"'), said('"a"'), said(""), said(None)] == ['"refund>', '"a"', "", "-"]
+
+
 def test_a_narrow_timeline_gives_up_bars_then_agents_and_keeps_the_name():
     assert TimelineColumns.plan(44, last=21, lanes=1, depth=0).width_of("bar") > 0
     assert TimelineColumns.plan(44, last=21, lanes=1, depth=0, longest=30).width_of("bar") == 0

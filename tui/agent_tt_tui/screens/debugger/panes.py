@@ -272,6 +272,7 @@ class Panes(Feature):
             depth=overview.deepest,
             diff_needs=self._diff_needs if below.needs is None else below.needs(),
             timeline_needs=None if self.inspector.tab == "Call" else self.timeline.needed_rows + 1 + shows_head,
+            holds_names=self.timeline.holds_names,
             grown=self.grown,
             has_chart=self.growth is not None and len(self._sent()) >= _LEAST_BARS,
         )

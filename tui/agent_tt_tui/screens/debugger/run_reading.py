@@ -62,6 +62,11 @@ class PagesRead(Message):
 
 
 @dataclass
+class ArgumentsRead(Message):
+    """What the tools of some steps were asked is at hand."""
+
+
+@dataclass
 class OtherRead(Message):
     """The state that a person named is known, or why there is none."""
 
@@ -113,6 +118,7 @@ class RunReading:
         self._reader = StepReader(model)
         self._steps: Newest[StepWish] = Newest()
         self._pages: Newest[int] = Newest()
+        self._arguments: Newest[Sequence[int]] = Newest()
         self._versions: Newest[str] = Newest()
 
     def open(self, step: int | None) -> None:
@@ -145,6 +151,11 @@ class RunReading:
         """Get a step and those around it at hand."""
         if self._pages.put(number):
             self._start(self._read_pages, "pages")
+
+    def read_arguments(self, steps: Sequence[int]) -> None:
+        """Get at hand what the tools of some steps were asked."""
+        if self._arguments.put(steps):
+            self._start(self._read_arguments, "arguments")
 
     def scan(self) -> None:
         """Look at all steps that were not looked at yet."""
@@ -224,6 +235,11 @@ class RunReading:
         while (wanted := self._pages.take()) is not None:
             self._guarded(lambda: self._model.fetch_around(wanted))
             self._post(PagesRead())
+
+    def _read_arguments(self) -> None:
+        while (steps := self._arguments.take()) is not None:
+            self._model.fetch_arguments(steps)
+            self._post(ArgumentsRead())
 
     def _scan(self) -> None:
         worker, pages = get_current_worker(), 0

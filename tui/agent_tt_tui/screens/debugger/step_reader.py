@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from functools import cached_property
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -97,7 +95,7 @@ class StepReader:
     def read_at_once(self, wish: StepWish) -> StepRead | None:
         """Read a step, if that takes no longer than a look; else None. It never waits for another thread."""
         took = self._took.get(self._model.is_near(wish.number))
-        if took is None or took > _QUICK_S or self._model.is_reading or not self._is_local:
+        if took is None or took > _QUICK_S or self._model.is_reading or not self._model.is_local:
             return None
         view, base, changes = self._load(wish)
         self._model.fetch_around(wish.number)
@@ -123,11 +121,6 @@ class StepReader:
             if all(near in self._kept for near in (*further[:_LEAST_AHEAD], *wanted)):
                 return ()
             return [each for each in (*further, *wanted) if each not in self._kept]
-
-    @cached_property
-    def _is_local(self) -> bool:
-        path = self._model.source.path
-        return isinstance(path, Path) and path.is_file()
 
     def forget(self) -> None:
         """Read all steps anew from now on: something about the run is known that was not."""

@@ -205,6 +205,15 @@ class Time(Feature):
     def _on_pages_wanted(self, message: Timeline.PagesWanted) -> None:
         self.reading.read_around(message.number)
 
+    @hears(Timeline.ArgumentsWanted)
+    def _on_arguments_wanted(self, _message: Timeline.ArgumentsWanted) -> None:
+        if steps := self.panes.timeline.take_unread():
+            self.reading.read_arguments(steps)
+
+    @hears(reading.ArgumentsRead)
+    def _on_arguments_read(self, _message: reading.ArgumentsRead) -> None:
+        self.panes.timeline.refresh_lines_data()
+
     # Showing.
 
     def go(self, number: int, then: Callable[[StepView], None] | None = None) -> None:

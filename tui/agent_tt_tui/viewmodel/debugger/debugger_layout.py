@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tt_tui.viewmodel.debugger.lane_strip import MOST_LANES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ONE_PANE_BELOW = 72
 MEDIUM_FROM = 100
@@ -95,6 +98,7 @@ class DebuggerLayout(NamedTuple):
         depth: int = 0,
         diff_needs: int = 0,
         timeline_needs: int | None = None,
+        holds_names: Callable[[int], bool] = lambda _columns: True,
         grown: tuple[int, int] = (0, 0),
         has_chart: bool = False,
     ) -> DebuggerLayout:
@@ -108,6 +112,7 @@ class DebuggerLayout(NamedTuple):
             diff_needs: Rows that the whole diff takes, title included.
             timeline_needs: Rows that the whole timeline takes, title included; None for all that there are.
             has_chart: Whether there is something to be drawn of how the context grows.
+            holds_names: Whether no name is cut in a timeline of so many columns. It gets them up to half of the screen.
             grown: Columns and rows by which a person made the timeline wider and the diff higher; negative for smaller.
         """
         if columns >= MEDIUM_FROM:
@@ -115,6 +120,7 @@ class DebuggerLayout(NamedTuple):
             timeline = wide if columns >= WIDE_FROM else 50 if lanes > 1 or depth >= 3 else 46
         else:
             timeline = 40 if depth >= 3 else 33 if lanes > 1 else 32
+        timeline = next(filter(holds_names, range(timeline, columns // 2 + 1)), timeline)
         timeline = min(max(_LEAST_TIMELINE, timeline + grown[0]), max(1, columns - _LEAST_INSPECTOR))
         scrubber = 1 if rows < TALL_FROM else 3 if lanes < 2 else min(max(lanes, 3), MOST_LANES)
         body = rows - _FRAME_ROWS - scrubber

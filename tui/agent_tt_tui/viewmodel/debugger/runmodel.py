@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from contextlib import suppress
+from functools import cached_property
+from pathlib import Path as FilePath
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from agent_tt.comparing.values.echoes import without_echoes
 from agent_tt.comparing.values.states import compare_states, describe_ops
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.querying.watches.watchpoints import Watchpoints
+from agent_tt_tui.viewmodel.debugger.arguments import Arguments
 from agent_tt_tui.viewmodel.debugger.bookmarks import Bookmarks
 from agent_tt_tui.viewmodel.debugger.overview import Overview
 from agent_tt_tui.viewmodel.debugger.shared_states import SharedStates
@@ -19,7 +22,7 @@ from agent_tt_tui.viewmodel.debugger.stepview import StepView
 from agent_tt_tui.viewmodel.past.writes import PathWrites
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.comparing.steps.asked_tools import AskedTool
@@ -56,6 +59,8 @@ class RunModel:
         self.run = run
         self.overview = Overview()
         """What is known about all steps so far; complete when `scan` has ended."""
+        self.arguments = Arguments(source, run.id)
+        """What the tools of its steps were asked, as far as that was read."""
         self.bookmarks = Bookmarks(source, run)
         self.board = Watchpoints(source, run.id)
         """What is watched in the run, and where it holds as far as that was looked at."""
@@ -118,6 +123,12 @@ class RunModel:
         """Whether a thread is reading just now, for which another one would have to wait."""
         return self._reading.locked()
 
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether it is read from a file."""
+        path = self.source.path
+        return isinstance(path, FilePath) and path.is_file()
+
     # Reading.
 
     def open(self) -> None:
@@ -142,8 +153,19 @@ class RunModel:
                     self._fetch_page(number)
 
     def fetch_around(self, number: int) -> None:
-        """Get a step at hand, with those on both sides that a timeline shows with it."""
-        self.fetch(number - _AROUND, number + _AROUND)
+        """Get a step at hand, with those on both sides that a timeline shows with it.
+
+        What they asked comes with them, where it takes no longer than they do.
+        """
+        first, last = max(1, number - _AROUND), min(self.last, number + _AROUND)
+        self.fetch(first, last)
+        if self.is_local and self.source.capabilities.pages:
+            self.fetch_arguments(range(first, last + 1))
+
+    def fetch_arguments(self, steps: Iterable[int]) -> None:
+        """Get at hand what the tools of some steps were asked."""
+        with self._reading:
+            self.arguments.read(steps)
 
     def scan(self, cancelled: Callable[[], bool] = lambda: False) -> bool:
         """Look at the next page of steps for the overview.
@@ -257,6 +279,7 @@ class RunModel:
                 self.overview.add(self.source.steps(self.run.id, stale, self.overview.scanned + 1))
             for number in [number for number in self._pages if number >= (stale - 1) // PAGE]:
                 self._fetch_page(number)
+            self.arguments.read_again(stale)
             self._states.forget()
             self._read_surroundings()
         return True

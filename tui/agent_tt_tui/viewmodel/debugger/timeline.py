@@ -56,6 +56,7 @@ class TimelineColumns(NamedTuple):
         longest: int = 0,
         chosen: Sequence[str] | None = None,
         has_tokens: bool = False,
+        has_asked: bool = False,
         longest_agent: int = 0,
     ) -> TimelineColumns:
         """Plan the columns.
@@ -67,6 +68,7 @@ class TimelineColumns(NamedTuple):
             depth: How deep its steps are nested; not drawn beside lanes.
             longest: Columns of the longest name: columns grow into what names leave.
             has_tokens: Whether it is known what models were sent.
+            has_asked: Whether what tools were asked is read quickly.
             longest_agent: Columns of the longest name of an agent or lane.
             chosen: Names of the columns that somebody chose, in their order; None for those by default.
         """
@@ -75,7 +77,11 @@ class TimelineColumns(NamedTuple):
         rails = min(lanes, MOST_RAILS) if lanes > 1 else 0
         rail = 2 if whole >= _TWO_COLUMN_RAILS_FROM else 1
         tracks = rails * rail if rails else depth + 1
-        names = columns_by_default(Room(whole, lanes, depth, has_tokens)) if chosen is None else read_names(chosen)
+        names = (
+            columns_by_default(Room(whole, lanes, depth, has_tokens, has_asked))
+            if chosen is None
+            else read_names(chosen)
+        )
         room = width - (1 + number + 1 + tracks + 1 + 2) - 1
         widths: dict[str, int] = {}
         for name in sorted(names, key=lambda name: COLUMNS[name].keep):

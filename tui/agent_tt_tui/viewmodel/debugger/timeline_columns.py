@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT",
+    "ASKED",
     "COLUMNS",
     "NAME",
     "WATERFALL",
@@ -38,6 +39,9 @@ AGENT: Final = "agent"
 NAME: Final = "name"
 """The column with the name of the step: it is always shown, and takes the width that the others leave."""
 
+ASKED: Final = "asked"
+"""The column with what the step's tool was asked, which stands behind the name."""
+
 WATERFALL: Final = "waterfall"
 """The column with the run's clock."""
 
@@ -45,7 +49,7 @@ _AGENTS_FROM: Final = 44
 _WATERFALL_FROM: Final = 60
 _TOKENS_FROM: Final = 76
 _BARS_FROM: Final = 42
-"""Columns of the whole timeline from which on agents and bars are shown unasked."""
+"""Columns of the whole timeline from which on agents, what was asked, and bars are shown unasked."""
 _DEEP: Final = 3
 
 
@@ -67,6 +71,7 @@ class StepFacts(NamedTuple):
         waits: Whether one of its calls waits for a decision.
         is_live: Whether it runs now.
         glyphs: The glyphs to use.
+        asked: What its first tool was asked; "" where there is nothing to say, None where that is damaged.
     """
 
     step: Step
@@ -76,6 +81,7 @@ class StepFacts(NamedTuple):
     waits: bool
     is_live: bool
     glyphs: Glyphs
+    asked: str | None = ""
 
 
 class Room(NamedTuple):
@@ -86,12 +92,14 @@ class Room(NamedTuple):
         lanes: How many lanes the run has.
         depth: How deep its steps are nested.
         has_tokens: Whether it is known what models were sent.
+        has_asked: Whether what tools were asked is read quickly.
     """
 
     columns: int
     lanes: int
     depth: int
     has_tokens: bool = False
+    has_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +168,10 @@ def _unknown(at: StepFacts, *, applies: bool) -> Sequence[Piece]:
 
 def _agent(at: StepFacts, columns: int) -> Sequence[Piece]:
     return [Piece(show(lane_name(at.step), columns, at.glyphs.cut))]
+
+
+def _asked(at: StepFacts, columns: int) -> Sequence[Piece]:
+    return _unknown(at, applies=True) if at.asked is None else [Piece(show(at.asked, columns, at.glyphs.cut), "faint")]
 
 
 def _took(at: StepFacts, columns: int) -> Sequence[Piece]:
@@ -292,6 +304,19 @@ _TABLE: Final = (
         align="left",
     ),
     Column(
+        name=ASKED,
+        title="what it asked",
+        head="asked",
+        means="the first argument of the step's tool",
+        width=8,
+        most=22,
+        keep=3,
+        cell=_asked,
+        is_default=lambda room: room.has_asked and room.columns >= _BARS_FROM,
+        align="left",
+        gives_way=True,
+    ),
+    Column(
         name="effect",
         title="effect",
         head="does",
@@ -331,7 +356,12 @@ _TABLE: Final = (
         most=14,
         keep=10,
         cell=_took_bar,
-        is_default=lambda room: _BARS_FROM <= room.columns < _WATERFALL_FROM and room.lanes < 2 and room.depth < _DEEP,
+        is_default=lambda room: (
+            not room.has_asked
+            and _BARS_FROM <= room.columns < _WATERFALL_FROM
+            and room.lanes < 2
+            and room.depth < _DEEP
+        ),
         align="left",
         gives_way=True,
     ),
@@ -354,7 +384,7 @@ _TABLE: Final = (
         head="took",
         means="how long the step took",
         width=5,
-        most=7,
+        most=6,
         keep=1,
         cell=_took,
         is_default=lambda _room: True,

@@ -7,7 +7,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt._dataclass import dataclass
-from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.comparison import Comparison, LanePair, Row, compare_runs
 from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.values.bookkeeping import without_bookkeeping
@@ -15,6 +14,7 @@ from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt.errors import Interrupted, StepNotFound
 from agent_tt.model import ACTING
 from agent_tt_tui.format import counted
+from agent_tt_tui.viewmodel.calls.first_argument import first_argument, first_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LineKind = Literal["pair", "fold", "edits", "input", "diverged", "rejoined"]
 
-_ARGUMENT_COLUMNS: Final = 60
 _SEVERAL: Final = 2
 _PAGE: Final = 512
 """Steps whose calls are read at once."""
@@ -364,13 +363,5 @@ def _cells(
                     name = call.facts.model or call.name if call.kind == "llm" else call.name
                     spent.setdefault((kind, name), Spent(kind, name)).add(call)
             denied = any(call.status == "denied" for call in calls)
-            cells[step.number] = Cell(step, _argument(calls), denied, tool_of(step, calls))
+            cells[step.number] = Cell(step, first_argument(first_tool(calls)), denied, tool_of(step, calls))
     return cells
-
-
-def _argument(calls: Sequence[Call]) -> str:
-    """What the first tool was asked: its only or first argument, by value alone."""
-    call = next((call for call in calls if call.kind not in ("llm", "clock", "rng", "id", "env")), None)
-    if call is None or not isinstance(call.args, dict) or not call.args:
-        return ""
-    return summary(next(iter(call.args.values())), _ARGUMENT_COLUMNS)

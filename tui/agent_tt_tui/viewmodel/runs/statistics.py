@@ -160,7 +160,7 @@ def ended_table(whole: Statistics, glyphs: Glyphs) -> Table:
         for status, count in sorted(group.statuses.items(), key=lambda item: -item[1])
     ]
     columns = (Column(width=14), Column(width=9, align="right"), Column(), Column(width=6, align="right"))
-    rate = _rate("succeeded, of those that ended", group.success_rate, glyphs)
+    rate = _rate("of ended runs succeeded", group.success_rate, glyphs)
     forks = fmt.counted(whole.forks, "fork")
     return Table("How they ended", columns, tuple(lines), f"{rate} {glyphs.dot} {forks}", "no run was counted")
 

@@ -267,8 +267,14 @@ def _entries(value: dict[str, Wire], columns: int) -> Iterator[DiffLine]:
     keys = list(value)[:_MOST_ENTRIES]
     column = min(16, max(width(clean(key)) for key in keys)) + 1
     for key in keys:
-        shown = fit(clean(key), column - 1, CUT) + " "
-        yield DiffLine("", INDENT, ((shown, "muted"), (_short(value[key], columns - INDENT - column), "new")))
+        name, item = fit(clean(key), column - 1, CUT) + " ", value[key]
+        if isinstance(item, str):
+            rows = wrapped([(clean(summary(item, MOST_TEXT)), "new")], columns - column)
+            first = next(rows)
+            yield first._replace(pieces=((name, "muted"), *first.pieces))
+            yield from (_deeper(row, column) for row in rows)
+        else:
+            yield DiffLine("", INDENT, ((name, "muted"), (_short(item, columns - INDENT - column), "new")))
     if len(value) > len(keys):
         yield DiffLine("", INDENT, ((f"{len(value) - len(keys):,} more keys", "muted"),))
 

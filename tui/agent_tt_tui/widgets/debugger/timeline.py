@@ -17,7 +17,7 @@ from agent_tt_tui.text import show, width
 from agent_tt_tui.viewmodel.debugger.folding import Below, Fold, Rows, around, fold, fold_of
 from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 from agent_tt_tui.viewmodel.debugger.timeline import INPUT_NAME, TimelineColumns
-from agent_tt_tui.viewmodel.debugger.timeline_columns import COLUMNS, NAME, WATERFALL, StepFacts, cells_of
+from agent_tt_tui.viewmodel.debugger.timeline_columns import ASKED, COLUMNS, NAME, WATERFALL, StepFacts, cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,6 +113,14 @@ class Timeline(LineView, inherit_bindings=True):
             return isinstance(message, Timeline.PagesWanted)
 
     @dataclass
+    class ArgumentsWanted(Message):
+        """Rows were drawn of steps of which it was not read what they asked; `take_unread` gives them."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Let one stand for all that were drawn."""
+            return isinstance(message, Timeline.ArgumentsWanted)
+
+    @dataclass
     class PlayToggled(Message):
         """Playing was asked for, or its end."""
 
@@ -133,6 +141,9 @@ class Timeline(LineView, inherit_bindings=True):
         self._edited: frozenset[int] = frozenset()
         self._causes: Causes | None = None
         self._cause_marks: Mapping[int, CauseMark] = {}
+        self._unread: list[int] = []
+        self._names = 0
+        """Columns of the longest name when steps were shown first in this size: 0 before that."""
         self._columns = TimelineColumns.plan(30, last=model.last, lanes=1, depth=0)
         self._drawn_width = 0
         self.head = TimelineHead(self)
@@ -231,7 +242,15 @@ class Timeline(LineView, inherit_bindings=True):
             self.post_message(self.PagesWanted(shown))
             row = Row(look_of(self).glyphs.cut).pad_to(1)
             return row.column(str(shown), self._columns.number, styles.faint, "right").strip(width)
+        if self._model.arguments.lacks(shown) and self._columns.width_of(ASKED):
+            self._unread.append(shown)
+            self.post_message(self.ArgumentsWanted())
         return self._step_row(step, styles).strip(width)
+
+    def take_unread(self) -> list[int]:
+        """Give the steps that were drawn before it was known what they asked."""
+        unread, self._unread = self._unread, []
+        return unread
 
     def action_move(self, rows: int) -> None:
         """Ask for the step so many rows away."""
@@ -283,17 +302,26 @@ class Timeline(LineView, inherit_bindings=True):
         run = self._model.run
         return self._model.overview.axis(run.started_us, run.ended_us or 0, columns)
 
+    def holds_names(self, columns: int) -> bool:
+        """Whether no name is cut in so many columns, of those that were shown first: panes stay where they are."""
+        self._names = self._names or self._longest_name()
+        return self._columns_in(columns, look_of(self).columns, self._names).width_of(NAME) >= self._names
+
     def try_columns(self, chosen: Sequence[str] | None) -> TimelineColumns:
         """Plan other columns, as they would be here."""
+        return self._columns_in(self.size.width, chosen, self._longest_name())
+
+    def _columns_in(self, columns: int, chosen: Sequence[str] | None, longest: int) -> TimelineColumns:
         overview = self._model.overview
         return TimelineColumns.plan(
-            max(1, self.size.width - 2),
+            max(1, columns - 2),
             last=self._model.last,
             lanes=len(overview.lanes),
             depth=min(overview.deepest, 6),
-            longest=self._longest_name(),
+            longest=longest,
             chosen=chosen,
             has_tokens=overview.most_context > 0,
+            has_asked=self._model.source.capabilities.pages,
             longest_agent=max((width(show(lane, _LONGEST_NAME, "")) for lane in overview.lanes), default=0),
         )
 
@@ -303,10 +331,12 @@ class Timeline(LineView, inherit_bindings=True):
         is_live = step.status == "running" and run.status == "running"
         waits = step.number in self._waiting
         ended_us = run.ended_us or 0
-        return StepFacts(step, self._model.overview, run.started_us, ended_us, waits, is_live, look_of(self).glyphs)
+        glyphs, asked = look_of(self).glyphs, self._model.arguments.of(step.number)
+        return StepFacts(step, self._model.overview, run.started_us, ended_us, waits, is_live, glyphs, asked)
 
     def on_resize(self) -> None:
         """Fold as many steps as now do not fit, and stay on the step."""
+        self._names = 0
         self.refresh_run()
 
     # Inside.

@@ -18,6 +18,8 @@ from agent_tt_tui.widgets.drawing import add_pieces
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.geometry import Size
+
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.edits.editing import Verdict
@@ -69,20 +71,26 @@ class Passage(RowWidget):
     def show_text(self, text: str) -> None:
         """Show any text, muted."""
         self._text, self._pieces = text[:_MOST_RECORDED], ()
-        self.refresh()
+        self.refresh(layout=True)
 
     def show_pieces(self, pieces: Sequence[Piece]) -> None:
         """Show pieces."""
         self._text, self._pieces = "", pieces
         self.refresh()
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's
+        """Say how many rows it takes."""
+        return len(self._rows(width))
+
+    def _rows(self, columns: int) -> Sequence[Sequence[Piece]]:
+        room = columns - 4
+        if self._text:
+            return [*wrap_text(self._text, room, "muted", look_of(self).glyphs.cut, limit=_MOST_RECORDED)]
+        return [*wrap(self._pieces, room)]
+
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw a row."""
-        glyphs, room = look_of(self).glyphs, columns - 4
-        if self._text:
-            rows = list(wrap_text(self._text, room, "muted", glyphs.cut, limit=_MOST_RECORDED))
-        else:
-            rows = list(wrap(self._pieces, room))
+        glyphs, rows = look_of(self).glyphs, self._rows(columns)
         row = self.new_row().add("   ")
         if y >= len(rows):
             return row
