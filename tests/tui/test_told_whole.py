@@ -9,7 +9,7 @@ import pytest
 from tests.core.sweeping.by_hand import ByHand
 from tests.tui.base_screens import screen_text
 from tests.tui.debugger_app import debugger, settled
-from tests.tui.fake_source import refund_loop
+from tests.tui.fake_source import FakeSource, refund_loop
 from tests.tui.snapshots.drawn_svg import rows_in
 from tests.tui.snapshots.kept_pictures import path_of
 from tests.tui.snapshots.screen_table import SCREENS
@@ -158,6 +158,20 @@ async def test_what_is_said_of_an_edit_covers_no_other_value(size: tuple[int, in
         await pilot.press("x")
         await pilot.pause()
         assert "not an int" in "\n".join(screen_text(pilot.app))
+
+
+@pytest.mark.parametrize(("count", "is_near"), [(12, True), (40, False)])
+async def test_a_key_that_one_scrolls_to_is_whole_and_values_stay_where_it_is_near(count: int, is_near: bool) -> None:
+    state = {**{f"k{n}": n for n in range(count)}, "max_searches": 3}
+    async with debugger(FakeSource([{}, state]), step=1).run_test(size=(80, 24)) as pilot:
+        screen = await settled(pilot)
+        screen.query_one(StateTree).focus()
+        first = next(row for row in screen_text(pilot.app)[3:] if " k0 " in row)
+        await pilot.press("G")
+        await settled(pilot)
+        last = next(row for row in screen_text(pilot.app)[3:] if "max_" in row)
+        assert last.split("max_")[1].split() == ["searches", "3"]
+        assert (last.rindex("3") == first.rindex("0")) is is_near
 
 
 async def test_the_field_goes_with_its_value_when_the_screen_gets_another_size() -> None:

@@ -230,8 +230,10 @@ class StateTree(LineView):
             return _KEY_COLUMNS_WIDE
         least, most = _KEY_COLUMNS
         glyphs, longest = look_of(self).glyphs, 0
-        first = min(self.scroll_offset.y, max(0, len(self._tree) - self.size.height))
-        for index in range(first, min(len(self._tree), first + self.size.height)):
+        # A screen more on both sides, so that values mostly stay in their column when somebody goes there.
+        height, rows = self.size.height, len(self._tree)
+        first = min(self.scroll_offset.y, max(0, rows - height))
+        for index in range(max(0, first - height), min(rows, first + 2 * height)):
             row = self._tree.row(index)
             longest = max(longest, row.depth + 2 + columns_of(key_text(row, glyphs)[: most + 1]))
         return max(least, min(most, longest))
@@ -251,6 +253,8 @@ class StateTree(LineView):
         self.refresh_lines_data()
         self.cursor = self.tall.line_of(row)
         self.reveal(self.cursor)
+        if self._wanted_key_columns() > self._key_columns:  # there are longer keys where somebody went
+            self._lay_out()
 
     def _select_row(self) -> None:
         row = self.row
