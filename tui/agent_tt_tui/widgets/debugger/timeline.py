@@ -402,7 +402,13 @@ class Timeline(LineView, inherit_bindings=True):
         steps = map(
             self._model.peek, range(max(1, self._number - near), min(self._model.last, self._number + near) + 1)
         )
-        return max((width(show(name_of(step), _LONGEST_NAME, "")) for step in steps if step is not None), default=0)
+        return max((self._name_columns(step) for step in steps if step is not None), default=0)
+
+    def _name_columns(self, step: Step) -> int:
+        """Columns of the name of a step, and of what a person called the state after it."""
+        label = self._model.labels.get(step.number)
+        called = f"{label.name} " if label is not None and label.name is not None else ""
+        return width(show(called + name_of(step), _LONGEST_NAME, ""))
 
     def _step_row(self, step: Step, styles: Palette) -> Row:
         glyphs, columns = look_of(self).glyphs, self._columns
