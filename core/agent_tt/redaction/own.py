@@ -31,12 +31,11 @@ class _Own:
         finds_more: whether they find anything in texts.
         searches_all: whether every text is searched, whatever words it holds.
         least_number: the least number that may be personal data.
-        tells_kinds: whether of equal numbers, or a yes, one may be taken out and the other not.
     """
 
     def __init__(self) -> None:
         self.rules = self.at_least = Rules()
-        self.has_profile = self.finds_more = self.searches_all = self.tells_kinds = False
+        self.has_profile = self.finds_more = self.searches_all = False
         self.least_number: float = math.inf
         self._patterns: tuple[Pattern, ...] = ()
 
@@ -61,7 +60,6 @@ class _Own:
         self.searches_all = bool(found)
         self.finds_more = self.searches_all or self.has_profile
         number_places.look_for(rules.profile)
-        self.tells_kinds = self.has_profile or bool(rules.fields)
         self.least_number = personal.LEAST_NUMBER if self.has_profile else math.inf
         FIELDS.use((*rules.fields, *(STRICT_FIELDS if rules.profile == "strict" else ())), rules.allow)
         kind_of.cache_clear()

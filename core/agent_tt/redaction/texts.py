@@ -115,7 +115,7 @@ class _Latest(Generic[_Found]):
 
 CLEAN: Final = Clean()
 """Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
-_SHOWN: Final = _Latest[str](_MOST_SHOWN)
+SHOWN: Final = _Latest[str](_MOST_SHOWN)
 """As a question has them, those in which something was found, or a mark, by their hashes."""
 _LONG: Final = _Latest[tuple[str, str]](_MOST_LONG)
 """Long texts themselves, and as a question has them, by their lengths and ends: to compare two takes a small part of
@@ -181,14 +181,14 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     seen = CLEAN.kept
     if known in seen:
         return text
-    shown_before = _SHOWN.kept
+    shown_before = SHOWN.kept
     if hide is None and known in shown_before:
         shown = shown_before[known]
         return text if shown == text else shown
     shown, has_mark = _searched(text, hide)
     if shown is not text or has_mark:
         if hide is None:
-            _SHOWN.add(shown_before, known, shown)
+            SHOWN.add(shown_before, known, shown)
     else:
         seen.add(known)
         if len(seen) > MOST_REMEMBERED:

@@ -26,8 +26,8 @@ from agent_tt.redaction.own import OWN
 from agent_tt.redaction.texts import (
     CLEAN,
     LONG_FROM,
-    MOST_REMEMBERED,
     REMEMBERED_FROM,
+    SHOWN,
     Clean,
     are_clean,
     asked_text,
@@ -41,7 +41,7 @@ from agent_tt.redaction.texts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.redaction.texts import Hide
@@ -50,10 +50,8 @@ _VALUES: Final = frozenset({VALUE, "value"})
 """Keys of what others name."""
 _AT_ONCE: Final = LONG_FROM // REMEMBERED_FROM
 """Short texts that are looked at together: so many are no long one."""
-_FEW: Final = 3
-"""A list of so many items, or fewer, is searched one by one: mostly all of its texts are known."""
-_HIDING: Final = frozenset({float, bool})
-"""Kinds of values of which nothing is taken out where a number that is as large might be."""
+_LEVELS_AT_ONCE: Final = 8
+"""Levels of a value that are looked at together: each is looked at anew where something was found further down."""
 _OF_NUMBERS: Final = frozenset({"complex", "range", "timedelta"})
 """Typed values that consist of a few numbers each."""
 _LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
@@ -116,22 +114,11 @@ class _Walk:
     Args:
         text: gives a text without secrets.
         hide: gives what stands for a secret whose name gave it away.
-        clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
-        is_first: whether mostly it is the first to go through a value, so that its texts have no hash yet.
     """
 
-    def __init__(
-        self,
-        text: Callable[[str], str],
-        hide: Hide | None = None,
-        clean: Clean | None = None,
-        *,
-        is_first: bool = False,
-    ) -> None:
+    def __init__(self, text: Callable[[str], str], hide: Hide | None = None) -> None:
         self._clean = text
         self._hide = hide or marked
-        self._known = clean
-        self._is_first = is_first
         self._searches = text is not str
 
     def value(self, value: Wire, name: str, beside: Mapping[str, Wire] | None = None) -> Wire:
@@ -158,35 +145,17 @@ class _Walk:
         return value
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
-        """A dict; one like it is not gone through again."""
+        """A dict."""
         if name and _says_nothing(name):
             name = ""
-        if fields is _LEFT.latest[0] and not name:
-            return fields
-        if self._known is None or name or VALUE in fields or "value" in fields:
-            return self._dict(fields, name)  # its own name counts too
-        if self._is_first:  # a hash of a long text takes as much as to search it
-            for item in fields.values():
-                if type(item) is str and len(item) >= LONG_FROM:
-                    return self._dict(fields, name)
-        seen = self._known.kept
-        try:
-            known = hash(tuple(fields.items()))
-        except TypeError:  # it holds others
+        if name or not self._searches:
             return self._dict(fields, name)
-        if known in seen:
+        if _holds_nothing(fields):
             return fields
-        # To a hash a float is the whole number that is as large, which may be personal data; and a yes is a one.
-        if OWN.tells_kinds and not _HIDING.isdisjoint(map(type, fields.values())):
-            known = hash((known, *map(type, fields.values())))
-            if known in seen:
-                return fields
-        shown = self._dict(fields, name)
-        if shown is fields:
-            seen.add(known)
-            if len(seen) > MOST_REMEMBERED:
-                self._known.forget()
-        return shown
+        version = GIVEN.version
+        shown = self._dict(fields, "")
+        # What an answer gave may stand in what was looked at before.
+        return shown if version == GIVEN.version else self._dict(fields, "")
 
     def _named_text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
         if name.lower() == "set-cookie":
@@ -220,50 +189,9 @@ class _Walk:
         return text
 
     def _dict(self, fields: dict[str, Wire], name: str) -> Wire:
-        if not name and self._searches and fields.keys() <= _QUIET.kept:  # mostly; no envelope is among these
-            return self._quiet(fields)
         if TYPE in fields:
             return self._envelope(fields, name)
-        quiet = _QUIET.seen()
-        shown = self._each(fields, name)
-        if fields.keys() <= _KEYS.kept:
-            quiet.update([key for key in fields if key not in _VALUES and _says_nothing(key)])
-        return shown
-
-    def _quiet(self, fields: dict[str, Wire]) -> Wire:
-        """Fields whose names say nothing, and hold nothing."""
-        changed: dict[str, Wire] = {}
-        fresh: list[str] = []
-        version, least_number = GIVEN.version, OWN.least_number
-        shown: Wire
-        for key, item in fields.items():
-            kind = type(item)
-            if kind is str:
-                size = len(item)  # type: ignore[arg-type]
-                if size < LONG_FROM:
-                    if item not in CLEAN.kept if size < REMEMBERED_FROM else not is_clean(item):  # type: ignore[arg-type]
-                        fresh.append(key)
-                    continue
-                shown = self._clean(item)  # type: ignore[arg-type]
-            elif kind is dict and item:
-                shown = self._object(item, "")  # type: ignore[arg-type]
-            elif kind is list and item:
-                shown = self._list(item, "")  # type: ignore[arg-type]
-            elif kind is int and item >= least_number and OWN.takes_number(item):  # type: ignore[arg-type, operator]
-                shown = self._number(item, "", fields)  # type: ignore[arg-type]
-            else:
-                continue
-            if shown is not item:
-                changed[key] = shown
-        if fresh and (len(fresh) == 1 or not are_clean([*map(fields.__getitem__, fresh)])):  # type: ignore[list-item]
-            for key in fresh:
-                shown = self._clean(fields[key])  # type: ignore[arg-type]
-                if shown is not fields[key]:
-                    changed[key] = shown
-        if not changed:
-            return fields
-        # What an answer gave may stand in what was looked at before.
-        return self._each(fields, "") if version != GIVEN.version else {**fields, **changed}
+        return self._each(fields, name)
 
     def _each(self, fields: dict[str, Wire], name: str) -> Wire:
         changed: dict[str, Wire] = {}
@@ -330,9 +258,12 @@ class _Walk:
         if len(items) == 2 and _is_header_pair(items):
             shown_value = self._clean(header_value(str(items[0]), str(items[1]), self._hide))
             return items if shown_value == items[1] else [items[0], shown_value]
-        if self._searches and len(items) > _FEW:
-            _look_at_once(items)
-        shown = [self.value(item, name) for item in items]
+        if self._searches and (not name or _says_nothing(name)):
+            if _holds_nothing(items):
+                return items
+            shown = self._items(items)
+        else:
+            shown = [self.value(item, name) for item in items]
         before = ""
         for index, item in enumerate(items) if str in map(type, items) else ():
             if type(item) is str:
@@ -343,6 +274,18 @@ class _Walk:
                 if equals and _is_secret_argument(_flag(option), value):
                     shown[index] = f"{option}={self._secret(value)}"
         return items if all(map(is_, shown, items)) else shown
+
+    def _items(self, items: list[Wire]) -> list[Wire]:
+        """The items of a list in some of which something is found: of others it is mostly known."""
+        short: list[str] = []
+        long: list[str] = []
+        shown: list[Wire] = []
+        for item in items:
+            is_known = type(item) is dict and _gather(item, short, long) and not (short or long)
+            shown.append(item if is_known else self.value(item, ""))
+            if short or long:
+                short, long = [], []
+        return shown
 
     def _argument(self, option: str, argument: str, shown: Wire) -> Wire:
         """What stands after an option of a command."""
@@ -382,14 +325,16 @@ class _Left:
 
 
 _LEFT: Final = _Left()
-_ASKED: Final = _Walk(asked_text, clean=Clean())
+_ASKED: Final = _Walk(asked_text)
 _KEPT: Final = _Walk(redact_text)
-_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide, clean=Clean(), is_first=True)
-"""The ways of going through a value. Questions hold the same objects again and again, made anew each time."""
+_ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide)
+"""The ways of going through a value."""
 _KEYS: Final = Clean()
 """Keys of objects in which nothing was found."""
 _QUIET: Final = Clean()
-"""Those of them that say nothing of what they hold, either."""
+"""Those that say nothing of what they hold, either."""
+_LOUD: Final = Clean()
+"""Those that say something of it."""
 
 
 class Redactor:
@@ -438,10 +383,12 @@ class _CarryingWalk(_Walk):
             return super()._list(items, name)
         start, known = self._carried.begun(items, name)
         shown = known[:start] if isinstance(known, list) else []
-        more = items[start:]
-        if len(more) > 1:
-            _look_at_once([item for item in more if self._carried.get(item, name) is None])  # type: ignore[arg-type]
-        shown += [self._object(item, name) if item else item for item in more]  # type: ignore[arg-type]
+        more: list[dict[str, Wire]] = items[start:]  # type: ignore[assignment]  # as was checked
+        fresh = [item for item in more if self._carried.get(item, name) is None]
+        if len(fresh) > 1 and not name and _holds_nothing(fresh):  # type: ignore[arg-type]
+            for item in fresh:
+                self._carried.keep(item, item)
+        shown += [self._object(item, name) if item else item for item in more]
         self._carried.keep_list(items, shown, name)
         return items if all(map(is_, shown, items)) else shown
 
@@ -472,24 +419,87 @@ def field_in(holder: str, key: str) -> str:
     return holder if key == VALUE else within(holder, key)
 
 
-def _look_at_once(items: Sequence[Wire]) -> None:
-    """Have the short texts in items looked at together, so that each is known to be clean where all of them are.
+def _holds_nothing(held: dict[str, Wire] | list[Wire]) -> bool:
+    """Whether one look at a value tells that nothing is found in it, to any depth, whoever asks.
 
-    One look at many takes hardly longer than at one. A list that an item holds does so itself.
+    Its short texts are looked at together: one look at many takes hardly longer than at one. Each is known to be clean
+    then, also where others are not.
 
     Args:
-        items: of a list.
+        held: an object or a list; not empty.
     """
-    kept, held = CLEAN.kept, [*items]
-    fresh: list[str] = []
-    for item in held:
-        if type(item) is str:
-            if len(item) < REMEMBERED_FROM and item not in kept:
-                fresh.append(item)
-        elif type(item) is dict:
-            held += item.values()
-    for start in range(0, len(fresh), _AT_ONCE) if len(fresh) > 1 else ():
-        are_clean(fresh[start : start + _AT_ONCE])
+    if held is _LEFT.latest[0]:
+        return True
+    short: list[str] = []
+    long: list[str] = []
+    is_quiet = _gather(held, short, long)
+    for start in range(0, len(short), _AT_ONCE):
+        is_quiet = are_clean(short[start : start + _AT_ONCE]) and is_quiet
+    return is_quiet and all(redact_text(text) is text and is_clean(text) for text in long)
+
+
+def _gather(
+    held: dict[str, Wire] | list[Wire], short: list[str], long: list[str], levels: int = _LEVELS_AT_ONCE
+) -> bool:
+    """Gather the texts of a value that nobody looked at yet; False where something else in it has to be looked at.
+
+    Args:
+        held: an object or a list.
+        short: takes the short ones.
+        long: takes the others, in the order in which they stand.
+        levels: how deep objects and lists in it may be.
+    """
+    if type(held) is dict:
+        keys = held.keys()
+        if not keys <= _QUIET.kept and not (keys.isdisjoint(_LOUD.kept) and _are_quiet(held)):
+            return False
+        items: Iterable[Wire] = held.values()
+    else:
+        items = held
+        if str in map(type, items) and _may_be_command(held):  # type: ignore[arg-type]
+            return False
+    clean, dirty, left, least_number = CLEAN.kept, SHOWN.kept, _LEFT.latest, OWN.least_number
+    for item in items:
+        kind = type(item)
+        if kind is str:
+            size = len(item)  # type: ignore[arg-type]  # its kind is known
+            if size < REMEMBERED_FROM:
+                if item not in clean:
+                    short.append(item)  # type: ignore[arg-type]
+            elif size >= LONG_FROM:
+                long.append(item)  # type: ignore[arg-type]
+            elif (known := (hash(item), size)) not in clean:
+                if known in dirty:
+                    return False
+                long.append(item)  # type: ignore[arg-type]
+        elif kind is dict or kind is list:
+            if (
+                item and item is not left[0] and not (levels and _gather(item, short, long, levels - 1))  # type: ignore[arg-type]
+            ):
+                return False
+        elif kind is int and item >= least_number and OWN.takes_number(item):  # type: ignore[operator, arg-type]
+            return False
+    return True
+
+
+def _are_quiet(fields: dict[str, Wire]) -> bool:
+    """Whether the names of an object's fields say nothing of what they hold, and hold nothing; remembered if so."""
+    quiet, loud = _QUIET.seen(), _LOUD.seen()
+    for key in fields:
+        if key == TYPE or key in _VALUES or not _says_nothing(key):
+            loud.add(key)
+            return False
+    if not (fields.keys() <= _KEYS.kept or are_clean([*fields])):
+        return False
+    quiet.update(fields)
+    return True
+
+
+def _may_be_command(items: list[Wire]) -> bool:
+    """Whether a text of a list may say what the next one is, or consist of a name and a value."""
+    if len(items) == 2 and _is_header_pair(items):
+        return True
+    return any(type(item) is str and ("=" in item or item.startswith("-")) for item in items)
 
 
 def _says_nothing(name: str) -> bool:
