@@ -58,10 +58,21 @@ _BEFORE_LETTER: Final = b"[0-9]{6,8}(?:-?[A-Z]|[-+][0-9]{3})"
 _LETTERS_FIRST: Final = b"[A-Z]{2}[0-9]{2}"
 _DOTS: Final = rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]"
 
-_TO_THEIR_END: Final = b"%b[0-9](?:%b{0,2}[0-9]){8,}[^0-9]|[+Bb][0-9](?:%b{0,2}[0-9]){7,}[^0-9]"
+_WITH_PLUS: Final = b"[+Bb][0-9](?:%b{0,2}[0-9]){7,}[^0-9]" % PARTS
+_TO_THEIR_END: Final = b"%b[0-9](?:%b{0,2}[0-9]){8,}[^0-9]|%b" % (_BEFORE, PARTS, _WITH_PLUS)
 """As `_NINE` and `_EIGHT`, so that not each further digit is a place of its own."""
+_APART: Final = b"|".join(
+    b"[0-9]{%d}%b{1,2}[0-9]%b" % (first, PARTS, b"(?:%b{0,2}[0-9]){%d}" % (PARTS, 8 - first) if first < 8 else b"")
+    for first in range(1, 9)
+)
+_UNNAMED: Final = b"%b(?:[0-9](?:%b{0,2}[0-9]){10}|00[0-9]{7}|%b)(?:%b{0,2}[0-9])*[^0-9]|%b" % (
+    *(_BEFORE, PARTS, _APART, PARTS),
+    _WITH_PLUS,
+)
+"""The same without nine or ten digits that follow on each other, which are ids and times where no word says what they
+are."""
 _OF_KIND: Final = {
-    DIGITS: _TO_THEIR_END % (_BEFORE, PARTS, PARTS),
+    DIGITS: _TO_THEIR_END,
     LETTERED: b"%b%b|%b" % (_BEFORE, _BEFORE_LETTER, _LETTERS_FIRST),
     DOTTED: b"%b%b" % (_BEFORE, _DOTS),
 }
@@ -104,15 +115,16 @@ def look_for(profile: str) -> None:
     ANCHORS.use("addresses", {}, _OF_ADDRESSES if profile == "strict" else {})
 
 
-def parts_of(text: str, *, has_addresses: bool) -> dict[str, Parts]:
+def parts_of(text: str, *, has_addresses: bool, is_named: bool) -> dict[str, Parts]:
     """Find the parts of a text in which numbers could stand, by their kinds, in order and apart from each other.
 
     Args:
         text: any text.
         has_addresses: whether addresses of machines are looked for.
+        is_named: whether a word may say of nine or ten digits what they are.
     """
     kinds = (DIGITS, LETTERED, DOTTED) if has_addresses else (DIGITS, LETTERED)
-    places = _finds(kinds)(as_searched(text), _FEW + len(text) // _FEW)
+    places = _finds(kinds, is_named)(as_searched(text), _FEW + len(text) // _FEW)
     if places is None:
         return {kind: [(0, len(text))] for kind in kinds}
     ends: dict[str, list[int]] = {}
@@ -122,8 +134,8 @@ def parts_of(text: str, *, has_addresses: bool) -> dict[str, Parts]:
 
 
 @cache
-def _finds(kinds: tuple[str, ...]) -> FindPlaces:
-    return places_in([_OF_KIND[kind] for kind in kinds])
+def _finds(kinds: tuple[str, ...], is_named: bool) -> FindPlaces:  # noqa: FBT001
+    return places_in([_OF_KIND[kind] if is_named or kind != DIGITS else _UNNAMED for kind in kinds])
 
 
 def _stretches(text: str, kind: str, ends: list[int]) -> Iterator[tuple[int, int]]:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from agent_tt._pattern import lazy_re
 from agent_tt.redaction import phones
 from agent_tt.redaction.anchors import as_searched
+from agent_tt.redaction.multiple_search import patterns_in
 from agent_tt.redaction.number_places import (
     AT,
     COLONS,
@@ -42,6 +43,8 @@ from agent_tt.redaction.spans import Span, quote_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
+
+    from agent_tt.redaction.multiple_search import Find
 
     Parts: TypeAlias = Iterable[tuple[int, int]]
 
@@ -104,11 +107,16 @@ _PLUS_BEFORE: Final = {"+": 1, "%": 3}
 _NO_PARTS: Final = str.maketrans("", "", "-+ ./()%Bb")
 
 
+@cache
+def _finds(*patterns: bytes) -> Find:
+    return patterns_in(patterns)
+
+
 class _Numbers:
     """Numbers that states give: their forms, what checks them, and words near them where that proves too little."""
 
     def __init__(self, *forms: tuple[str, str, str]) -> None:
-        self._words = frozenset(word for _, _, near in forms for word in near.split("|") if near)
+        self._words = [f"(?i){near}".encode() for _, _, near in forms if near]
         ways = "|".join(f"(?P<n{index}>{form})" for index, (form, _, _) in enumerate(forms))
         self._any = lazy_re(f"{_B}(?:{ways}){_E}")
         self._checks = {
@@ -118,8 +126,7 @@ class _Numbers:
 
     def may_be_named_in(self, text: str) -> bool:
         """Whether a text may hold a word that says what a number near it is."""
-        lower = text.lower()
-        return not text.isascii() or any(word in lower for word in self._words)
+        return not text.isascii() or bool(_finds(*self._words)(text.encode()))
 
     def within(self, text: str, start: int, end: int) -> Iterator[Span]:
         """Yield where they stand in a part of a text."""
@@ -192,9 +199,10 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
             found += _mails(text, sign)
     has_addresses = MACHINES in held
     if has_addresses or NUMBERS in held:
-        parts = parts_of(text, has_addresses=has_addresses)
+        is_named = _OF_DIGITS.may_be_named_in(text)
+        parts = parts_of(text, has_addresses=has_addresses, is_named=is_named)
         if DIGITS in parts:
-            found += _numbers(text, parts[DIGITS])
+            found += _numbers(text, parts[DIGITS], is_named=is_named)
         if LETTERED in parts:
             found += _with_letters(text, parts[LETTERED])
         if DOTTED in parts:
@@ -204,23 +212,18 @@ def personal_in(text: str, held: AbstractSet[str]) -> list[Span]:
     return found
 
 
-def _numbers(text: str, parts: Parts) -> Iterator[Span]:
-    is_named: bool | None = None
+def _numbers(text: str, parts: Parts, *, is_named: bool) -> Iterator[Span]:
     for first, last in parts:
         alone = text[first:last].strip(_BESIDE_DIGITS)
-        if _is_short(alone) and text[first - 1 : first] not in _BEFORE_PHONE:  # mostly a time or an id
-            is_named = _OF_DIGITS.may_be_named_in(text) if is_named is None else is_named
-            if not is_named:
-                continue
+        if not is_named and _is_short(alone) and text[first - 1 : first] not in _BEFORE_PHONE:  # a time or an id
+            continue
         for start, end, count in _runs(text, first, last):
             run = text[start:end]
             is_alone = run.isdigit()
             if _is_in_word(text, start) if is_alone else run[4] == "-" and _is_date(text, start, end):
                 continue
-            may_be_id = not (is_alone and len(run) < _SHORTEST_UNNAMED)
-            if not may_be_id:
-                is_named = _OF_DIGITS.may_be_named_in(text) if is_named is None else is_named
-            yield from _in_digits(text, start, end, count, may_be_id=may_be_id or bool(is_named))
+            may_be_id = is_named or not is_alone or len(run) >= _SHORTEST_UNNAMED
+            yield from _in_digits(text, start, end, count, may_be_id=may_be_id)
 
 
 def _is_short(run: str) -> bool:

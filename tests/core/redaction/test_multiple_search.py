@@ -22,6 +22,7 @@ PATTERNS = (
     *number_places._OF_STRICT.values(),
     *number_places._OF_ADDRESSES.values(),
     *number_places._OF_KIND.values(),
+    number_places._UNNAMED,
     shapes._FORM_OF_PARTS,
 )
 PIECES = (
@@ -67,7 +68,7 @@ def test_patterns_are_found_that_re_finds(text: bytes):
 @settings(max_examples=300, deadline=None)
 @for_all(texts, st.integers(0, 20))
 def test_every_place_is_told_or_that_there_are_too_many(text: bytes, most: int):
-    patterns = (*number_places._OF_KIND.values(),)
+    patterns = (*number_places._OF_KIND.values(), number_places._UNNAMED)
     found = finder(places_in, patterns)(text, most)
     ends = {
         (index, end)
