@@ -11,7 +11,7 @@ from agent_tt.redaction.names import SCHEMA_PARENTS
 from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.spans import Span, apart
-from agent_tt.redaction.streams.open_ends import LONGEST_CALM, LONGEST_HINT, open_end, run_start, stays_calm
+from agent_tt.redaction.streams.open_ends import LONGEST_CALM, LONGEST_HINT, calm_to, is_word, open_end, run_start
 from agent_tt.redaction.texts import Clean, marked, replaced
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ _CALM_TEXT: Final = 2_000
 _CALM_KEPT: Final = 500
 """Characters that are kept of a text in which nothing is open; more than any pattern looks back."""
 _BLANKS: Final = " \n"
-_CALM, _CLOSED = Clean(), Clean()
-"""Pieces of plain words that leave a text calm, and those behind which nothing is open: the words of a language come
-again and again."""
+_PLAIN: Final = " \n,;!?"
+"""What stands around plain words."""
+_CLOSED: Final = Clean()
+"""Words behind which nothing is open where nothing was open before: those of a language come again and again."""
 _LONGEST_MARK: Final = 2_000
 _MARK_BEGUN: Final = lazy_re(r"~(?:r(?:[edact]{0,7}(?:\d{1,9}~*)?)?)?\Z")
 
@@ -61,10 +62,10 @@ class Growing:
             text: what it grows by.
             is_end: whether nothing more comes: then all of it is settled.
         """
-        if text and not is_end:
-            calm_to = self._calm_to(text)
-            if calm_to is not None:
-                self._grow(text, calm_to)
+        if text and not is_end and self._is_calm:
+            settled_to = self._calm_to(text)
+            if settled_to is not None:
+                self._grow(text, settled_to)
                 return []
         before = len(self._text)
         self._text += text
@@ -79,6 +80,7 @@ class Growing:
             end, context, self._is_calm = open_end(whole, found, self._run)
             end = max(end, len(whole) - LONGEST)
         settled = self.settled - self._base
+        self._is_calm = self._is_calm and end >= settled
         end = max(end, settled)
         certain = [
             Span(max(span.start, settled) + self._base, min(span.end, end) + self._base, span.quote, span.kind)
@@ -95,54 +97,54 @@ class Growing:
         Args:
             text: what it grows by; not empty.
         """
-        calm_to = self._calm_to(text)
-        if calm_to != len(self._text) + len(text):
+        end = len(self._text) + len(text)
+        if not self._is_calm or self._calm_to(text) != end:
             return False
-        self._grow(text, calm_to)
+        self._grow(text, end)
         return True
 
     def _calm_to(self, text: str) -> int | None:
-        """Up to where nothing is open once plain words have come; None where it has to be looked at closely.
+        """Up to where nothing is open once a piece has come; None where all of the text has to be looked at.
 
         Args:
             text: what comes.
         """
-        if not self._is_calm:
-            return None
-        before, whole = len(self._text), self._text + text
-        may_know = self._may_know(text, before)
-        if may_know and text in _CLOSED.seen():
-            return len(whole)
-        if not (may_know and text in _CALM.seen()) and not stays_calm(whole, before, self._run):
-            return None
-        calm_to = self._run + OWN.open_from(whole[self._run :]) if OWN else len(whole)
-        if may_know:
-            (_CLOSED if calm_to == len(whole) else _CALM).seen().add(text)
-        return calm_to
+        before, low = len(self._text), self.settled - self._base
+        may_know = self._may_know(text, before, low)
+        if may_know and text in _CLOSED.kept:
+            return before + len(text)
+        closed = _CLOSED.seen()
+        whole = self._text + text
+        found = calm_to(whole, before, self._run, low)
+        if may_know and found == len(whole) and text.strip(_PLAIN).isalpha() and text.isascii():
+            closed.add(text)
+        return None if found is None or found < low else found
 
-    def _grow(self, text: str, calm_to: int) -> None:
-        """Take plain words.
+    def _grow(self, text: str, settled_to: int) -> None:
+        """Take a piece that leaves the text calm.
 
         Args:
-            text: the words.
-            calm_to: as `_calm_to` says.
+            text: the piece.
+            settled_to: as `_calm_to` says.
         """
         before = len(self._text)
         self._text += text
         self._run = len(self._text) if text[-1] == " " else run_start(self._text, self._run)
         self._calm_for += len(text)
         self.size += len(text)
-        self.settled = self._base + calm_to
+        self.settled = self._base + settled_to
         if before > _CALM_TEXT and not any(parent in self._text for parent in SCHEMA_PARENTS):
             self._forget(len(self._text) - _CALM_KEPT)
 
-    def _may_know(self, text: str, before: int) -> bool:
-        """Whether `stays_calm` says of a piece what it said before: nothing that it looks at goes over its beginning.
+    def _may_know(self, text: str, before: int, low: int) -> bool:
+        """Whether `calm_to` says of a piece what it said before: nothing that it looks at goes over its beginning.
 
         White space parts the piece from what came, and all that is looked at of that came in pieces that stayed calm.
         Large letters with white space between may be one number to a profile.
         """
         run = before - self._run
+        if low < before and not is_word(self._text, low, self._run):
+            return False
         is_apart = not run or (text[0] in _BLANKS and not (OWN and self._text[-1].isupper()))
         has_seen = self._calm_for >= max(LONGEST_HINT, run) and run + len(text) <= LONGEST_CALM
         return is_apart and has_seen and not OWN.searches_all

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.redaction.spans import Span
 
-__all__ = ["LONGEST_CALM", "LONGEST_HINT", "OpenEnd", "open_end", "run_start", "stays_calm"]
+__all__ = ["LONGEST_CALM", "LONGEST_HINT", "OpenEnd", "calm_to", "is_word", "open_end", "run_start"]
 
 _STOPS: Final = frozenset("\"'<>\\")
 _BEFORE: Final = 400
@@ -54,8 +54,11 @@ _LONGEST_LOGIN: Final = 600
 _TELEGRAM: Final = lazy_re(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
 
 _PLAIN: Final = lazy_re(r"[A-Za-z ,;!?\n]+")
+_UNQUOTED_SIGNS: Final = lazy_re(r"[A-Za-z0-9 ,;!?\n_.:/()+%&#=*$-]+")
 LONGEST_CALM: Final = 48
-"""Characters of plain words, with the run before them, that are looked at at most."""
+"""Characters of plain words, with the run before them, that are known by what they are."""
+_LONGEST_LOOK: Final = 256
+"""Characters that are looked at at most in place of the whole text."""
 LONGEST_HINT: Final = 16
 """Characters before plain words in which a word may begin that says what they are."""
 _BEARER: Final = frozenset({"earer", "EARER"})
@@ -79,8 +82,8 @@ class OpenEnd(NamedTuple):
     Attributes:
         start: the first character whose judgement may change; the length of the text where none may.
         context: where a text that goes on must begin, so that it is judged as the whole would be.
-        is_calm: whether nothing is open, not even a name whose value is still to come; but for a last word, of which a
-            profile takes something out only if other signs follow it.
+        is_calm: whether nothing is open, not even a name whose value is still to come; but for what a profile may take
+            something out of, if more of it follows.
     """
 
     start: int
@@ -118,48 +121,58 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
         if span.end >= run or _BLANK_END.match(text, span.end):
             end = min(end, span.start)
     # What a login's word says may be still to come.
-    is_calm = min(context, end) == len(text) and login is None and _may_be_word(text, of_own, run)
+    is_calm = min(context, end) == len(text) and login is None
     end = min(end, of_own)
     for span in found:
         if span.start < end < span.end:
             end = span.start
+    is_calm = is_calm and end == of_own
     context = min(context, end)
     is_schema = any(parent in text for parent in SCHEMA_PARENTS)
     return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)), is_calm)
 
 
-def stays_calm(text: str, before: int, run: int) -> bool:
-    """Whether a text in which nothing was open grew by plain words alone, which open nothing and hold no secret.
+def calm_to(text: str, before: int, run: int, low: int) -> int | None:
+    """Find up to where nothing is open in a text that grew; None where all of it has to be looked at to tell.
+
+    Nothing was open but what a profile may take something out of. So what is found now goes over the end of what there
+    was, or begins behind it, and something that stands there tells of it.
 
     Args:
         text: the text now.
         before: how long it was.
         run: where its last run began then; see `run_start`.
+        low: up to where nothing was open.
     """
-    grown = text[run:]
-    if len(grown) > LONGEST_CALM or _PLAIN.fullmatch(grown) is None or GIVEN.secrets:
-        return False
-    held = ANCHORS.words_in(text[max(0, before - LONGEST_HINT) :])
-    return not (
-        any(FIELDS.hints_in(held))
-        or not held.isdisjoint(_BEARER)
-        or may_begin_secret(grown)
-        or (OWN and not _may_be_word(grown, OWN.open_from(grown), run_start(grown)))
-        or _BEGUN.search(grown) is not None
-    )
+    end, start = len(text), max(0, min(before - LONGEST_HINT, run, low))
+    if end - start > _LONGEST_LOOK or GIVEN.secrets or OWN.searches_all:
+        return None
+    look = text[start:]
+    if low == before and _PLAIN.fullmatch(text, run) is not None:
+        held = ANCHORS.words_in(look)
+        if any(FIELDS.hints_in(held)) or not held.isdisjoint(_BEARER):
+            return None
+    elif _UNQUOTED_SIGNS.fullmatch(text, min(run, low)) is None or ANCHORS.held_in(look) or _LOGIN.search(look):
+        return None
+    now = run_start(text, run)
+    if now < end and (
+        may_begin_secret(text[now:])
+        or _BEGUN.search(text, max(now - 1, end - 12)) is not None
+        or _TELEGRAM.search(text, max(now - 1, end - 15)) is not None
+    ):
+        return None
+    return start + OWN.open_from(look) if OWN else end
 
 
-def _may_be_word(text: str, start: int, run: int) -> bool:
-    """Whether what the own rules hold open is nothing, or a word: plain words behind it are no part of personal data.
+def is_word(text: str, start: int, run: int) -> bool:
+    """Whether what is open for a profile is nothing, or a word: plain words behind it are no part of personal data.
 
     Args:
         text: the text.
         start: where what is open begins.
         run: where the last run begins.
     """
-    if start == len(text):
-        return True
-    return not OWN.searches_all and start >= run and text[start:].isascii() and text[start:].isalpha()
+    return start == len(text) or (start >= run and text[start:].isascii() and text[start:].isalpha())
 
 
 def run_start(text: str, low: int = 0) -> int:
