@@ -58,7 +58,7 @@ class Body:
         self._size = 0
         self._read = 0
         self._is_start = True
-        self._form: EventForm | None = None
+        self._form = EventForm.latest
         self._frame: Frame | None = None
         self._framed: list[int | None] = []
 
@@ -99,8 +99,10 @@ class Body:
             Whether it was so; if not, nothing was taken.
         """
         frame = self._frame
-        said = None if frame is None or self._line else frame.said_in(data)
-        if frame is None or said is None or not self._events.passes(frame.key, said):
+        if frame is None or self._line:
+            return False
+        said = frame.said_in(data) or frame.all_said_in(data)
+        if said is None or not self._events.passes(frame.key, said):
             return False
         self._size += len(data)
         self._read = self._size
@@ -139,6 +141,12 @@ class Body:
     # ---------------------------------------------------------------- events
 
     def _feed_lines(self, data: bytes, *, is_end: bool) -> None:
+        frame = None if self._line else self._frame
+        said = None if frame is None else frame.said_in(data)
+        if frame is not None and said is not None:
+            self._events.feed(frame.key, said, _Stretch(self._covers, said, self._read + len(frame.before)))
+            self._read = self._size
+            return
         begin, first, is_begun = 0, self._read, bool(self._line)
         self._line += data
         self._framed = []

@@ -7,7 +7,7 @@ between its texts, and of these only what may hold a secret is looked at: parsin
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt._pattern import lazy_re
 from agent_tt.redaction.anchors import ANCHORS
@@ -47,43 +47,53 @@ _PLAIN: Final = Clean()
 class Frame:
     """Bytes of a stream that are events, and differ in one text alone: one that is joined with those of other events.
 
-    Args:
+    Attributes:
         key: which text of the stream that is a stretch of.
         before: what stands before it, from the end of the event before on.
+
+    Args:
+        key: the same.
+        before: the same.
         after: what stands behind it, up to the end of the event.
     """
 
     def __init__(self, key: Key, before: bytes, after: bytes) -> None:
         self.key = key
-        self._before = before
+        self.before = before
         self._after = after
         self._version = GIVEN.version
 
     def said_in(self, data: bytes) -> str | None:
-        """What such events say there, joined; None where the bytes are others, or say what has to be looked at.
+        """What one such event says there; None where the bytes are others, or say what has to be looked at.
 
         Args:
             data: the next bytes of the stream.
         """
-        if self._version != GIVEN.version:
+        if self._version != GIVEN.version or not (data.startswith(self.before) and data.endswith(self._after)):
             return None
-        before, after, at = self._before, self._after, 0
-        parts: list[bytes] = []
+        said = data[len(self.before) : -len(self._after)]
+        return said.decode() if said and (said in _PLAIN.kept or _is_plain(said)) else None
+
+    def all_said_in(self, data: bytes) -> str | None:
+        """As `said_in`, for several events that came together: what they say there, joined."""
+        at, parts = 0, list[str]()
         while at < len(data):
-            first = at + len(before)
-            last = data.find(b'"', first)
-            if last < 0 or not data.startswith(before, at) or not data.startswith(after, last):
-                return None
-            said = data[first:last]
-            if said not in _PLAIN.seen() and not _is_plain(said):
+            end = data.find(self._after, at + len(self.before)) + len(self._after)
+            if end == len(data) and not parts:
+                return None  # of one `said_in` tells
+            said = self.said_in(data[at:end])
+            if said is None:
                 return None
             parts.append(said)
-            at = last + len(after)
-        return b"".join(parts).decode() or None
+            at = end
+        return "".join(parts) or None
 
 
 class EventForm:
     """How an event is written.
+
+    Attributes:
+        latest: that of the latest event; None where there is none. The next stream's events are mostly like it.
 
     Args:
         text: the event.
@@ -91,6 +101,8 @@ class EventForm:
         keys: which text of the stream each of these texts is a stretch of; None of one that stands for itself.
         is_quiet: whether nothing is found in those that stand for themselves.
     """
+
+    latest: ClassVar[EventForm | None] = None
 
     def __init__(
         self, text: str, places: Sequence[tuple[int, int, bool]], keys: Sequence[Key | None], *, is_quiet: bool
@@ -136,7 +148,8 @@ class EventForm:
             if not is_same:
                 places.append((*(token.span("text") if is_text else token.span()), is_text))
                 of_texts += [leaf.key] if is_text else []
-        return cls(text, places, of_texts, is_quiet=is_quiet)
+        cls.latest = cls(text, places, of_texts, is_quiet=is_quiet)
+        return cls.latest
 
     def texts_in(self, text: str) -> list[tuple[Key | None, str, int]] | None:
         """The texts of another event that are to be judged, with their places; None where it is not of this form.
@@ -231,7 +244,7 @@ def _names_something(text: str) -> bool:
 def _is_plain(said: bytes) -> bool:
     """Whether a text of JSON is written as it is, and says nothing of others."""
     text = said.decode("ascii", "replace")
-    if "\\" in text or not text.isascii() or not text.isprintable() or _names_something(text):
+    if b"\\" in said or b'"' in said or not said.isascii() or not text.isprintable() or _names_something(text):
         return False
     if len(said) < _LONGEST_KEPT:
         _PLAIN.seen().add(said)

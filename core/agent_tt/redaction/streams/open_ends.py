@@ -126,7 +126,7 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
     for span in found:
         if span.start < end < span.end:
             end = span.start
-    is_calm = is_calm and end == of_own
+    is_calm = is_calm and end == of_own and not (found and found[-1].end > end)
     context = min(context, end)
     is_schema = any(parent in text for parent in SCHEMA_PARENTS)
     return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)), is_calm)
