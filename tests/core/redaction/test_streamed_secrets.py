@@ -409,6 +409,41 @@ def test_events_as_the_one_before_are_judged_as_any_others(profile: str, parts: 
     assert b"".join(piece or b"" for piece in kept) == b"".join(piece or b"" for piece in letters)
 
 
+SAID = (
+    *(word for text in PLAIN for word in (text, text.strip())),
+    *("293.39", "2026-11-24", "2026-11-24T08:21:21Z", "ord_123456789", "https://x.example/a?b=1", "1790000000", "DE89"),
+    *("+49 170", "1234567", "(555)", "555", "201-4477", "4111", "1111", "00", "nhs", "ann", "@mail.example.com", "AB"),
+    *("Bearer", "bearer", "Basic", "is", "it's", "tcp-port", "half-past", "-u", "-p", "?token=", "A/B", "SK", "AC1"),
+    *("pass", "word", "token", "key", ":", "=", "-", ".", ",", "PRIVATE", "KEY", "name", "hunter2Xy9Q", "%2B", "%40"),
+)  # fmt: skip
+
+
+@profiles
+@settings(max_examples=400, deadline=None)
+@for_all(st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from([" ", " ", " ", "", "\n", ", "])), max_size=24))
+@example([(word, " ") for word in ("x", "Bearer", "2026-11-24", "AB", "SK", "refund")])
+@example([("Bearer", "\n"), ("2026-11-24", " "), ("AB", " "), ("SK", "\n"), ("refund", " ")])
+@example([(word, " ") for word in ("+49 170", "1234567", "293.39", "refund", "policy", "AB", "DE89")])
+@example([("", " "), ("", " "), ("refund", " "), ("refund", " ")])
+def test_words_and_numbers_that_come_one_by_one_are_judged_as_all_of_them(profile: str, said: list[tuple[str, str]]):
+    """What is looked at where a piece joins what came tells what a look at all of the text does."""
+    pieces = ["the order, ", "refund ", *(piece for word, sign in said for piece in (word + sign,) if piece)]
+    OWN.use(Rules(profile=profile))
+    try:
+        found = []
+        for before in (pieces, [piece for text in pieces for piece in (text.rstrip(), text[len(text.rstrip()) :])]):
+            growing = Growing()
+            spans = [span for piece in before for span in growing.feed(piece)]
+            spans += growing.feed("", is_end=True)
+            found.append({place for span in spans for place in range(span.start, span.end)})
+        whole = {
+            place for span in Growing().feed("".join(pieces), is_end=True) for place in range(span.start, span.end)
+        }
+    finally:
+        OWN.use(Rules())
+    assert found == [whole, whole]
+
+
 def test_events_that_say_the_same_again_are_joined_as_often():
     key = "AKIA" + "Q1Z9" * 4
     pieces = [json.dumps(key[at : at + 4]).encode() + b"\n" for at in range(0, len(key), 4)]

@@ -195,18 +195,24 @@ class Veil:
         """Those of the pieces that wait of which everything is known."""
         settled: list[Kept] = []
         waiting: deque[_Piece] = deque()
+        is_open = [] if self._body is None else self._body.open_stretches()
         for piece in self._waiting:
-            if self._is_settled(piece):
+            if self._is_settled(piece, is_open):
                 settled.append(Kept(piece.number, self._covered(piece)))
             else:
                 waiting.append(piece)
         self._waiting = waiting
         return settled
 
-    def _is_settled(self, piece: _Piece) -> bool:
+    def _is_settled(self, piece: _Piece, is_open: list[tuple[int, int, int]]) -> bool:
         if piece.head_start + piece.head > len(self._head_shown):
             return False
-        return self._body is None or piece.body[0] == piece.body[1] or self._body.is_settled(*piece.body)
+        start, end = piece.body
+        if self._body is None or start == end:
+            return True
+        return self._body.has_read(end) and not any(
+            first < end and last > start and at < end for first, last, at in is_open
+        )
 
     def _covered(self, piece: _Piece) -> bytes | None:
         shown = bytearray(piece.data)

@@ -108,14 +108,17 @@ class Body:
         self._read = self._size
         return True
 
-    def is_settled(self, start: int, end: int) -> bool:
-        """Whether it is known which of the bytes from `start` to `end` are secrets."""
-        if end > self._read:
-            return False
-        return not any(
-            isinstance(part, _Stretch) and part.first < end and part.last > start and part.byte(at) < end
+    def open_stretches(self) -> list[tuple[int, int, int]]:
+        """Where it is not known yet what is secret: the first byte of each stretch, its end, and from where on."""
+        return [
+            (part.first, part.last, part.byte(at))
             for part, at in itertools.chain(self._whole.open_parts, self._events.open_parts)
-        )
+            if isinstance(part, _Stretch)
+        ]
+
+    def has_read(self, end: int) -> bool:
+        """Whether the bytes up to `end` were looked at: not while a line of events has no end."""
+        return end <= self._read
 
     def is_covered(self, start: int, end: int) -> bool:
         """Whether any of the bytes from `start` to `end` are covered."""

@@ -139,15 +139,18 @@ class Growing:
     def _may_know(self, text: str, before: int, low: int) -> bool:
         """Whether `calm_to` says of a piece what it said before: nothing that it looks at goes over its beginning.
 
-        White space parts the piece from what came, and all that is looked at of that came in pieces that stayed calm.
-        Large letters with white space between may be one number to a profile.
+        White space parts the piece from what came. Where the piece begins with it, it may be what makes a word before
+        it, such as `Bearer`, open something; so that has to have come in pieces that stayed calm. Large letters with
+        white space between may be one number to a profile.
         """
         run = before - self._run
-        if low < before and not is_word(self._text, low, self._run):
+        if OWN.searches_all or run + len(text) > LONGEST_CALM:
             return False
-        is_apart = not run or (text[0] in _BLANKS and not (OWN and self._text[-1].isupper()))
-        has_seen = self._calm_for >= max(LONGEST_HINT, run) and run + len(text) <= LONGEST_CALM
-        return is_apart and has_seen and not OWN.searches_all
+        if not run:
+            return low == before > 0 and self._text[-1] in _BLANKS
+        is_seen = text[0] in _BLANKS and self._calm_for >= max(LONGEST_HINT, run)
+        is_apart = low == before or is_word(self._text, low, self._run)
+        return is_seen and is_apart and not (OWN and self._text[-1].isupper())
 
     def _forget(self, context: int) -> None:
         self._text = self._text[context:]
