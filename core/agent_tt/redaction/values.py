@@ -50,6 +50,8 @@ _VALUES: Final = frozenset({VALUE, "value"})
 """Keys of what others name."""
 _AT_ONCE: Final = LONG_FROM // REMEMBERED_FROM
 """Short texts that are looked at together: so many are no long one."""
+_FEW: Final = 30
+"""A list of so many objects, or fewer, is looked at as a whole at first: mostly nothing is found in any."""
 _LEVELS_AT_ONCE: Final = 8
 """Levels of a value that are looked at together: each is looked at anew where something was found further down."""
 _OF_NUMBERS: Final = frozenset({"complex", "range", "timedelta"})
@@ -259,6 +261,8 @@ class _Walk:
             shown_value = self._clean(header_value(str(items[0]), str(items[1]), self._hide))
             return items if shown_value == items[1] else [items[0], shown_value]
         if self._searches and (not name or _says_nothing(name)):
+            if len(items) > _FEW and set(map(type, items)) == {dict}:
+                return self._objects(items)  # type: ignore[arg-type]  # as was checked
             if _holds_nothing(items):
                 return items
             shown = self._items(items)
@@ -286,6 +290,21 @@ class _Walk:
             if short or long:
                 short, long = [], []
         return shown
+
+    def _objects(self, items: list[dict[str, Wire]]) -> Wire:
+        """A list of objects, in some of which something may be found: their short texts are looked at together."""
+        short: list[str] = []
+        long_of: list[list[str] | None] = []
+        for item in items:
+            long: list[str] = []
+            long_of.append(long if _gather(item, short, long) else None)
+        are_quiet, version = _are_clean(short), GIVEN.version
+        shown: list[Wire] = []
+        for item, more in zip(items, long_of, strict=True):
+            # What one of them gave may stand in the next.
+            is_quiet = are_quiet and more is not None and version == GIVEN.version and (not more or _hold_nothing(more))
+            shown.append(item if is_quiet or not item else self._object(item, ""))
+        return items if all(map(is_, shown, items)) else shown  # type: ignore[return-value]
 
     def _argument(self, option: str, argument: str, shown: Wire) -> Wire:
         """What stands after an option of a command."""
@@ -433,9 +452,21 @@ def _holds_nothing(held: dict[str, Wire] | list[Wire]) -> bool:
     short: list[str] = []
     long: list[str] = []
     is_quiet = _gather(held, short, long)
-    for start in range(0, len(short), _AT_ONCE):
-        is_quiet = are_clean(short[start : start + _AT_ONCE]) and is_quiet
-    return is_quiet and all(redact_text(text) is text and is_clean(text) for text in long)
+    return _are_clean(short) and is_quiet and _hold_nothing(long)
+
+
+def _are_clean(texts: Sequence[str]) -> bool:
+    """Whether short texts hold nothing; of each part of them it is remembered."""
+    found = [are_clean(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
+    return False not in found
+
+
+def _hold_nothing(texts: Iterable[str]) -> bool:
+    """Whether nothing is found in texts, nor a mark."""
+    for text in texts:  # noqa: SIM110  a generator takes as long as what it is asked for
+        if redact_text(text) is not text or not is_clean(text):
+            return False
+    return True
 
 
 def _gather(
