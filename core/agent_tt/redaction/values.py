@@ -52,6 +52,8 @@ _AT_ONCE: Final = LONG_FROM // REMEMBERED_FROM
 """Short texts that are looked at together: so many are no long one."""
 _FEW: Final = 30
 """A list of so many objects, or fewer, is looked at as a whole at first: mostly nothing is found in any."""
+_FEW_TEXTS: Final = 4
+"""Of so many texts, in some of which something may be found, each is looked at."""
 _LEVELS_AT_ONCE: Final = 8
 """Levels of a value that are looked at together: each is looked at anew where something was found further down."""
 _OF_NUMBERS: Final = frozenset({"complex", "range", "timedelta"})
@@ -294,16 +296,19 @@ class _Walk:
     def _objects(self, items: list[dict[str, Wire]]) -> Wire:
         """A list of objects, in some of which something may be found: their short texts are looked at together."""
         short: list[str] = []
-        long_of: list[list[str] | None] = []
+        gathered: list[tuple[bool, list[str], int]] = []
         for item in items:
             long: list[str] = []
-            long_of.append(long if _gather(item, short, long) else None)
-        are_quiet, version = _are_clean(short), GIVEN.version
+            gathered.append((_gather(item, short, long), long, len(short)))
+        is_all_clean, clean = _are_clean(short), CLEAN.kept
         shown: list[Wire] = []
-        for item, more in zip(items, long_of, strict=True):
-            # What one of them gave may stand in the next.
-            is_quiet = are_quiet and more is not None and version == GIVEN.version and (not more or _hold_nothing(more))
-            shown.append(item if is_quiet or not item else self._object(item, ""))
+        start = 0
+        for item, (is_quiet, more, end) in zip(items, gathered, strict=True):
+            # What one of them gave may stand in the next: then nothing that was looked at before counts as clean.
+            is_known = clean is CLEAN.kept and (is_all_clean or clean.issuperset(short[start:end]))
+            is_left = not item or (is_quiet and is_known and _hold_nothing(more))
+            shown.append(item if is_left else self._object(item, ""))
+            start = end
         return items if all(map(is_, shown, items)) else shown  # type: ignore[return-value]
 
     def _argument(self, option: str, argument: str, shown: Wire) -> Wire:
@@ -456,9 +461,14 @@ def _holds_nothing(held: dict[str, Wire] | list[Wire]) -> bool:
 
 
 def _are_clean(texts: Sequence[str]) -> bool:
-    """Whether short texts hold nothing; of each part of them it is remembered."""
-    found = [are_clean(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
-    return False not in found
+    """Whether short texts hold nothing. Of most others that is known then, where something is found in few of them."""
+    if len(texts) <= _AT_ONCE and (not texts or are_clean(texts)):
+        return True
+    if len(texts) <= _FEW_TEXTS:
+        return False
+    half = len(texts) // 2
+    is_first, is_second = _are_clean(texts[:half]), _are_clean(texts[half:])
+    return is_first and is_second
 
 
 def _hold_nothing(texts: Iterable[str]) -> bool:
