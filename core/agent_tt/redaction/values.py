@@ -23,6 +23,7 @@ from agent_tt.redaction.names import (
     within,
 )
 from agent_tt.redaction.own import OWN
+from agent_tt.redaction.personal import is_personal_number
 from agent_tt.redaction.texts import (
     CLEAN,
     LONG_FROM,
@@ -518,7 +519,7 @@ def _gather(
                 item and item is not left[0] and not (levels and _gather(item, short, long, levels - 1))  # type: ignore[arg-type]
             ):
                 return False
-        elif kind is int and item >= least_number and OWN.takes_number(item):  # type: ignore[operator, arg-type]
+        elif kind is int and item >= least_number and is_personal_number(item):  # type: ignore[operator, arg-type]
             return False
     return True
 
