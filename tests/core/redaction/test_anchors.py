@@ -195,6 +195,7 @@ def test_what_an_answer_gives_is_taken_out_of_all_that_stands_beside_it():
         {"b": {"password": secret}, "a": f"x {secret} y"},
         {"a": f"x {secret} y", "b": {"password": secret}},
         {"b": {"password": secret}, "a": f"x {secret} y" + " and" * 1000},
+        {"a": f"x {secret} y", "password": secret},
     ):
         GIVEN.forget()
         values.given({"a": "x", "b": "y"})
