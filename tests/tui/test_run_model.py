@@ -244,6 +244,21 @@ def test_far_from_a_step_one_write_is_looked_for_in_each_place_that_shows_severa
     assert asked.questions <= 2 * 64 + layout.columns + 2
 
 
+def test_from_another_step_only_near_writes_are_looked_for_and_each_place_shows_what_it_did():
+    asked = CountingQuestions([{"n": max(100, number), "m": number % 2} for number in range(6001)])
+    layout, model = StripLayout.plan(100, 6000, 9), opened(asked)
+    known = model.writes(3000, ("n",), lambda: False, layout.first_beside)
+    for number in (3500, 0, 6000, 101, 2950):
+        before, asked.questions = known, 0
+        known = model.writes(number, ("n",), lambda: False, layout.first_beside, known)
+        assert asked.questions <= 2 * 64 + 2
+        assert known.cover(number)
+        assert {*range(max(101, number - 63), min(6000, number + 64) + 1)} <= {*known.signs}
+        assert {*map(layout.column, known.signs)} == {*map(layout.column, before.signs)}
+        assert (known.begun, known.ended) == (0, 6000)
+        assert len(known.signs) <= 2 * 64 + layout.columns
+
+
 def test_marks_of_a_file_that_is_only_read_last_as_long_as_the_program():
     model = opened(FakeSource([{}, {}, {}], read_only=True))
     assert not model.bookmarks.kept

@@ -13,7 +13,11 @@ from agent_tt.errors import StoreUnreadable
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from agent_tt.history.rows import Row
+    from agent_tt.store.tables.asking import SqlValue
 
 
 def test_queries_of_one_moment_do_not_see_what_another_process_writes_meanwhile(tmp_path: Path) -> None:
@@ -72,4 +76,25 @@ def test_who_wrote_a_value_is_known_of_a_run_that_another_process_goes_on_with(t
     writer.finish("succeeded")
     assert reading.last_write(writer.run_id, 139, ("items", 70)) == 71
     reading.close()
+    store.close()
+
+
+def test_the_input_is_named_as_what_wrote_a_value_without_a_search_of_the_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = new_store(tmp_path)
+    writer = begin(store, {"goal": "none", "n": 0})
+    for number in range(1, 4):
+        step(writer, {"goal": "none", "n": number})
+    asked, query = [], store.database.query
+
+    def told(sql: str, parameters: Sequence[SqlValue] = ()) -> list[Row]:
+        asked.append(sql)
+        return query(sql, parameters)
+
+    monkeypatch.setattr(store.database, "query", told)
+    assert store.last_write(writer.run_id, 3, ("goal",)) == 0
+    assert asked
+    assert not [sql for sql in asked if "seq = ?" in sql and "step = ?" not in sql]
+    writer.finish("succeeded")
     store.close()

@@ -248,10 +248,12 @@ class Lineage:
             "SELECT 1 FROM steps WHERE run = ? AND step = ? AND track = ? AND seq = ?", (run, seq, track, seq)
         ):
             return seq
+        if seq == 0 and name == "main":
+            return 0
         found = self.rows.query("SELECT step FROM steps WHERE run = ? AND track = ? AND seq = ?", (run, track, seq))
         if found:
             return whole(found[0][0], f"a step of run number {run}")
-        return 0 if seq == 0 and name == "main" else None
+        return None
 
     def _step_of_first(self, run: int, parent_track: int, seq: int) -> int | None:
         """The step of a fork's first row on a track: the fork step where the edit is, else what it continues."""

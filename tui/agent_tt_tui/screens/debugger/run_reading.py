@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.screen import Screen
 
@@ -161,12 +162,14 @@ class RunReading:
         """Look at all steps that were not looked at yet."""
         self._start(self._scan, "scan", exclusive=True)
 
-    def read_writes(self, number: int, path: Path, first_beside: Callable[[int], int]) -> None:
-        """Find the steps that wrote a path, seen from a step; see `PathWrites.around`."""
-        self._start(lambda: self._read_writes(number, path, first_beside), "writes", exclusive=True)
+    def read_writes(self, number: int, paths: Mapping[Path, Writes | None], first_beside: Callable[[int], int]) -> None:
+        """Find the steps that wrote paths, seen from a step; what is asked for later comes first.
 
-    def read_writes_ahead(self, number: int, paths: Sequence[Path], first_beside: Callable[[int], int]) -> None:
-        """Find the steps that wrote paths that may be asked for next; whatever is asked for comes first."""
+        Args:
+            number: The step.
+            paths: The paths, each with what was found from another step; see `PathWrites.around`.
+            first_beside: See there.
+        """
         self._start(lambda: self._read_all_writes(number, paths, first_beside), "writes", exclusive=True)
 
     def read_runs(self) -> None:
@@ -255,21 +258,19 @@ class RunReading:
         if not worker.is_cancelled:
             self._post(Scanned(alike_runs(self._model.overview)))
 
-    def _read_writes(self, number: int, path: Path, first_beside: Callable[[int], int]) -> None:
+    def _read_all_writes(
+        self, number: int, paths: Mapping[Path, Writes | None], first_beside: Callable[[int], int]
+    ) -> None:
         worker = get_current_worker()
 
-        def read() -> None:
-            writes = self._model.writes(number, path, lambda: worker.is_cancelled, first_beside)
+        def read(path: Path, known: Writes | None) -> None:
+            writes = self._model.writes(number, path, lambda: worker.is_cancelled, first_beside, known)
             if not worker.is_cancelled:
                 self._post(WritesRead(path, writes))
 
-        self._guarded(read)
-
-    def _read_all_writes(self, number: int, paths: Sequence[Path], first_beside: Callable[[int], int]) -> None:
-        worker = get_current_worker()
-        for path in paths:
+        for path, known in paths.items():
             if not worker.is_cancelled:
-                self._read_writes(number, path, first_beside)
+                self._guarded(partial(read, path, known))
 
     def _read_runs(self) -> None:
         from agent_tt_tui.viewmodel.past.related import related_runs

@@ -241,9 +241,10 @@ class RunModel:
         path: Path,
         cancelled: Callable[[], bool],
         first_beside: Callable[[int], int] = lambda step: step,
+        known: Writes | None = None,
     ) -> Writes:
         """The steps that wrote the value at a path, seen from a step; see `PathWrites.around`."""
-        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled, first_beside)
+        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled, first_beside, known)
 
     def toggle_mark(self, number: int) -> str | None:
         """Mark a step with the next free letter, or take its mark away; see `Bookmarks.toggle`."""

@@ -82,7 +82,11 @@ class PathWrites:
         return self._next(number, there=self._exists(number))
 
     def around(
-        self, number: int, cancelled: Callable[[], bool], first_beside: Callable[[int], int] = lambda step: step
+        self,
+        number: int,
+        cancelled: Callable[[], bool],
+        first_beside: Callable[[int], int] = lambda step: step,
+        known: Writes | None = None,
     ) -> Writes:
         """The steps on both sides of one that wrote the value: near ones all, of those farther away some.
 
@@ -91,12 +95,19 @@ class PathWrites:
             cancelled: Whether nobody wants to know any more.
             first_beside: The first of the steps that are shown in one place with a step. Far away, one of them tells
                 that something was written there.
+            known: What was found from another step, with the same places: what is far away is not looked for again.
         """
         there = self._exists(number)
         signs: dict[int, Sign] = {}
         first = self._look_back((0, number), signs, cancelled, there=there)
         last = self._look_on(number, signs, cancelled, there=there)
         begun, ended = first, last
+        if known is not None and known.begun == 0 and known.ended == self._last:
+            far: dict[int, int] = {}
+            for step in [step for step in known.signs if not first <= step <= last]:
+                far.setdefault(first_beside(step), step)
+            signs |= {step: known.signs[step] for step in far.values()}
+            return Writes(dict(sorted(signs.items())), first, last, 0, self._last)
         if first > 0:
             begun = self._look_far((0, first - 1), signs, cancelled, first_beside)
         if last < self._last and self._look_far((last + 1, self._last), signs, cancelled, first_beside) <= last + 1:

@@ -17,7 +17,7 @@ from agent_tt_tui.viewmodel.debugger.lane_strip import has_lane_strips, lane_cel
 from agent_tt_tui.viewmodel.debugger.strip import StripLayout, watch_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.style import Style
     from textual import events
@@ -99,9 +99,9 @@ class Scrubber(RowWidget):
         return self._hits is not None
 
     @property
-    def first_beside(self) -> Callable[[int], int]:
-        """Gives the first of the steps that share a column of the strip with a step."""
-        return self._layout(self.size.width).first_beside
+    def layout_of_strip(self) -> StripLayout:
+        """Which steps share a column of the strip."""
+        return self._layout(self.size.width)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Go to the step under the mouse, and along with it until it is let go."""

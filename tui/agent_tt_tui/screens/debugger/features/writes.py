@@ -12,8 +12,11 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.widgets.debugger.inspector import Inspector
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.codec.wire import Path
     from agent_tt_tui.screens.debugger.time import Time
+    from agent_tt_tui.viewmodel.debugger.strip import StripLayout
     from agent_tt_tui.viewmodel.past.writes import Writes
 
 _KEPT: Final = 64
@@ -31,6 +34,8 @@ class SelectedWrites(DebuggerFeature):
         """The writes of the selected path; None while they are looked for."""
         self._known: OrderedDict[Path, Writes] = OrderedDict()
         """Those of paths that were looked at, or may be next."""
+        self._layout: StripLayout | None = None
+        """Where steps were shown when these were read."""
         self._row = 0
         """The row that the selected path was in."""
 
@@ -88,7 +93,15 @@ class SelectedWrites(DebuggerFeature):
     def _read(self) -> None:
         self._writes = None
         if self.time.path is not None:
-            self.time.reading.read_writes(self.time.number, self.time.path, self.panes.scrubber.first_beside)
+            self._read_of([self.time.path])
+
+    def _read_of(self, paths: Sequence[Path]) -> None:
+        layout = self.panes.scrubber.layout_of_strip
+        if layout != self._layout:  # what is far away was looked for in other columns
+            self._layout = layout
+            self._known.clear()
+        wanted = {path: self._known.get(path) for path in paths}
+        self.time.reading.read_writes(self.time.number, wanted, layout.first_beside)
 
     def _read_again(self) -> None:
         """Read the writes around the step that is shown, if that is far from where they were last read."""
@@ -108,7 +121,7 @@ class SelectedWrites(DebuggerFeature):
             if path and not (path in self._known and self._known[path].cover(number))
         ]
         if wanted and tree.has_focus:
-            self.time.reading.read_writes_ahead(number, wanted, self.panes.scrubber.first_beside)
+            self._read_of(wanted)
 
     def _path_text(self) -> str:
         return format_path(self.time.path) if self.time.path else ""
