@@ -8,13 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 from fake_source import FakeSource, refund_loop
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text, two_panes
 from tests.tui.debugger_app import debugger, settled
-from tests.tui.waiting import until
+from tests.tui.waiting import until, workers_ended
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.model import NewRun
 from agent_tt.store import open_store
+from agent_tt_tui import typed as typed_keys
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.lookout import Lookout
@@ -25,6 +27,8 @@ from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 from agent_tt_tui.viewmodel.runs import runtree
 from agent_tt_tui.viewmodel.runs.runtree import RunIndex
+from agent_tt_tui.widgets.runs import run_preview
+from agent_tt_tui.widgets.runs.run_list import RunList
 
 LONG = [{"n": number, "said": ["word"] * (number % 3), "kept": {"a": 1, "b": [1, 2]}} for number in range(60)]
 
@@ -88,6 +92,37 @@ async def test_a_step_that_is_read_in_a_moment_is_shown_with_its_key(tmp_path, c
             await settled(pilot)
             assert screen.time.view.number == 59
             assert (counted["paints"], counted["steps"]) == (1, 0)
+
+
+async def test_a_preview_is_painted_with_the_cursor_that_came_to_its_run(sample_store, counted, monkeypatch):
+    monkeypatch.setattr(run_preview, "_FRAME_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(typed_keys, "_FRAME_S", PATIENCE_SECONDS)
+    monkeypatch.setattr(run_preview, "_RESTED_SECONDS", 0.0)
+    async with AgentTT(lambda: RunsScreen(sample_store), look=Look()).run_test(size=(120, 40)) as pilot:
+        runs = pilot.app.screen.query_one(RunList)
+        await until(pilot, lambda: runs.line_count)
+        await workers_ended(pilot.app)
+        for key in ("j", "G", "k"):
+            counted.clear()
+            await pilot.press(key)
+            name = runs.current.run.name
+            await until(
+                pilot, lambda name=name: any("PREVIEW" in row and name in row for row in screen_text(pilot.app))
+            )
+            await workers_ended(pilot.app)
+            await pilot.pause()
+            assert counted["paints"] == 1
+
+
+async def test_a_frame_that_nobody_gives_free_is_painted_all_the_same(counted):
+    async with two_panes().run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        left = pilot.app.screen.query_one("#left")
+        counted.clear()
+        pilot.app.screen.hold_frame(left, 0.05)
+        left.count = 5
+        left.refresh_lines_data()
+        await until(pilot, lambda: counted["paints"])
 
 
 async def test_what_looks_as_before_is_not_painted(counted):

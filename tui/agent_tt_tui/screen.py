@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
@@ -79,11 +80,14 @@ class CommandScreen(Screen[Result]):
     holds_frames = False
     """Whether nothing is painted, because what is to be seen is not at hand yet. `refresh` after it paints all."""
 
+    _waited_for: dict[object, float]
+    """Until when the next frame waits at most, by whom it waits for."""
+
     features: Sequence[Feature] = ()
     """What the screen can do. Messages go to all of them, Esc to one after the other until it has closed something."""
 
     def __init__(self, *, classes: str | None = None) -> None:
-        self._sizes, self._unpainted = {}, set()
+        self._sizes, self._unpainted, self._waited_for = {}, set(), {}
         super().__init__(classes=classes)
 
     def __init_subclass__(cls, **inherit: bool) -> None:
@@ -141,6 +145,33 @@ class CommandScreen(Screen[Result]):
         self._after_frame.clear()
         if self is not self.app.screen:
             self._repaint_required = False
+
+    def hold_frame(self, holder: object, seconds: float) -> None:
+        """Let the next frame wait, so long at most: some of what belongs into it is still to come.
+
+        Textual paints as soon as one widget has changed, and what another has to say of it some 30 ms later.
+
+        Args:
+            holder: Who gives it free.
+            seconds: How long it waits for that.
+        """
+        self._waited_for[holder] = time.monotonic() + seconds
+
+    def free_frame(self, holder: object) -> None:
+        """Paint what has changed, unless somebody else is still waited for."""
+        until = self._waited_for.get(holder)
+        if until is not None:  # by the app and back: widgets that have changed meanwhile ask the screen to be painted
+            self.call_later(self.app.call_later, self.call_later, self._end_wait, holder, until)
+
+    def _end_wait(self, holder: object, until: float) -> None:
+        if self._waited_for.get(holder) == until:
+            del self._waited_for[holder]
+            self._on_timer_update()
+
+    def _on_timer_update(self) -> None:
+        now = time.monotonic()
+        if not any(until > now for until in self._waited_for.values()):  # else the timer ticks again
+            super()._on_timer_update()
 
     @cached_property
     def _after_frame(self) -> list[Callable[[], object]]:

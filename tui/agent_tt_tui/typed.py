@@ -6,10 +6,12 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.message import Message
 from textual.worker import WorkerCancelled, WorkerFailed
+
+from agent_tt_tui.screen import CommandScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,6 +30,9 @@ OPENING: Final = "open-run"
 
 _PATIENCE_S: Final = 1.0
 """How long a key waits for the one before it at most: what that was for may be gone, and then nobody tells its end."""
+
+_FRAME_S: Final = 0.05
+"""How long the next frame waits for all that a key does: one that takes longer shows what it has done by then."""
 
 _MOMENT_S: Final = 0.15
 """How long after a key what works behind the screen stands still: until the key is answered, and the next one typed."""
@@ -67,6 +72,8 @@ class TypedKeys:
         self._is_busy = False
         self._begun = 0.0
         self._timer: Timer | None = None
+        self._holds: CommandScreen[Any] | None = None
+        """The screen whose next frame waits for all that a key does."""
 
     def give_way(self) -> None:
         """Wait, in a thread, until no key was typed for a moment: a thread that computes delays what answers it."""
@@ -94,6 +101,10 @@ class TypedKeys:
             self._app.run_worker(self._behind(opening, number))
             return
         target = self._app.focused or self._app.screen
+        screen = self._app.screen
+        if isinstance(screen, CommandScreen):
+            self._holds = screen
+            screen.hold_frame(self, _FRAME_S)
         await self._handle(event)
         if not target.post_message(Handled(number, target)):
             self._go_on(number)
@@ -119,6 +130,9 @@ class TypedKeys:
     async def _next(self, number: int, *, is_patient: bool = True) -> None:
         if number != self._number or not self._is_busy:
             return
+        if self._holds is not None:
+            self._holds.free_frame(self)
+            self._holds = None
         if is_patient and (going := self._at_work(GOING, OPENING)):
             self._app.run_worker(self._behind(going, number))
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from textual.reactive import reactive
 from textual.worker import get_current_worker
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
+    from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.viewmodel.runs.preview import Preview
 
 SHORT_ROWS: Final = 8
@@ -245,8 +246,10 @@ class _Lines:
 
 _DELAY_SECONDS: Final = 0.06
 """How long a cursor that has just moved rests before a preview is read: while a key is held down none is."""
-_RESTED_SECONDS: Final = 0.15
+_RESTED_SECONDS: Final = 0.1
 """Behind a cursor that has rested for so long a preview is read at once; keys that are held down come sooner."""
+_FRAME_SECONDS: Final = 0.02
+"""How long the next frame waits for a preview that is read at once: most are there much sooner."""
 
 
 class PreviewPane(Pane):
@@ -292,6 +295,7 @@ class PreviewPane(Pane):
             self.title_row.detail, self.title_row.hint = "", ""
             self._body.preview, self._body.trouble = None, ""
             return
+        self._command_screen.hold_frame(self, _FRAME_SECONDS)
         self.run_worker(lambda: self._read(run), group="preview", exclusive=True, thread=True, exit_on_error=False)
 
     def _read(self, run: Run) -> None:
@@ -311,3 +315,8 @@ class PreviewPane(Pane):
         took_us = None if run.ended_us is None else run.ended_us - run.started_us
         self.title_row.hint = "" if took_us is None else fmt.duration(took_us / 1e6)
         self._body.preview, self._body.trouble = preview, trouble
+        self._command_screen.free_frame(self)
+
+    @property
+    def _command_screen(self) -> CommandScreen[None]:
+        return cast("CommandScreen[None]", self.screen)
