@@ -11,6 +11,7 @@ from tests.core.store.recordings import begin, chat, new_store, step
 
 from agent_tt.errors import StoreUnreadable
 from agent_tt.store import open_store
+from agent_tt.store.rows import step_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,4 +98,18 @@ def test_the_input_is_named_as_what_wrote_a_value_without_a_search_of_the_steps(
     assert asked
     assert not [sql for sql in asked if "seq = ?" in sql and "step = ?" not in sql]
     writer.finish("succeeded")
+    store.close()
+
+
+def test_steps_are_made_once_but_of_a_run_that_is_too_long_to_be_kept_none_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = new_store(tmp_path)
+    run = chat(store, 12)
+    kept, again = store.steps(run, 1, 5), store.steps(run, 1, 5)
+    assert [one is other for one, other in zip(kept, again, strict=True)] == [True] * 4
+    monkeypatch.setattr(step_rows, "_MOST_KEPT", 6 * 1_000)  # bytes of six steps, and not of twelve
+    new, newer = store.steps(run, 5, 9), store.steps(run, 5, 9)
+    assert new == newer
+    assert not [one for one, other in zip(new, newer, strict=True) if one is other]
     store.close()

@@ -168,10 +168,14 @@ class StepRows:
         end = self._lineage.own_last(stretch.run)
         last = end if last is None else min(last, end)
         with collector_paused():
-            return self._read(stretch.run, first, last, inherited=inherited)
+            return self._read(stretch.run, first, last, end, inherited=inherited)
 
-    def _read(self, run: int, first: int, last: int, *, inherited: bool) -> list[Step]:
-        """The steps first..last; those that are over, and as they were written, are made once."""
+    def _read(self, run: int, first: int, last: int, end: int, *, inherited: bool) -> list[Step]:
+        """The steps first..last; those that are over, and as they were written, are made once.
+
+        Not those of a run, up to step `end`, that is too long to be kept whole: who looks through all of it would find
+        each page forgotten, and Python's collector would look through those that are kept, again and again.
+        """
         told = self._told(run, first, last)
         if told is not None:
             key = (run, first, last, inherited)
@@ -181,8 +185,9 @@ class StepRows:
             rows = _rows_in(told)
             if rows is not None and b"".join(hashed_all(_proven_forms(rows))).hex() == told.proofs.lower():
                 steps = self._whole(self._steps(rows, run, inherited=inherited), first, last, inherited=inherited)
-                if _OVER.issuperset([step.status for step in steps]):
-                    self._kept.put(key, (told, [*steps]), 2 * len(told.text) + _STEP_SIZE * len(steps))
+                size = 2 * len(told.text) + _STEP_SIZE * len(steps)
+                if _OVER.issuperset([step.status for step in steps]) and size * end <= _MOST_KEPT * len(steps):
+                    self._kept.put(key, (told, [*steps]), size)
                 return steps
         found = self._rows.query(_BY_ROW, (run, first, last))
         damaged = {number for number, row in enumerate(found) if not STEPS.holds(row[1:])}

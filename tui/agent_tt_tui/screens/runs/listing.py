@@ -9,6 +9,7 @@ from textual import events
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
+from agent_tt.codec.collector import collector_paused
 from agent_tt.errors import AgentTTError
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
@@ -154,7 +155,8 @@ class Listing(Feature):
                 return
             if self.index is None:
                 self._read_page()
-            index = RunIndex(self.source.runs(archived=True)).prepare(self._sort, archived=self.with_archived)
+            with collector_paused():  # which would look through them again and again
+                index = RunIndex(self.source.runs(archived=True)).prepare(self._sort, archived=self.with_archived)
             if self._version is None and len(index.runs) > _AT_ONCE and not self._screen.app.is_headless:
                 gc.freeze()  # as the app does with itself: these take the collector longer than a key may
         except AgentTTError as error:
