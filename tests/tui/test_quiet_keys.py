@@ -26,7 +26,7 @@ from agent_tt_tui.screens.debugger.step_reader import StepReader, StepWish
 from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 from agent_tt_tui.viewmodel.runs import runtree
-from agent_tt_tui.viewmodel.runs.runtree import RunIndex
+from agent_tt_tui.viewmodel.runs.runtree import ListedRuns, RunIndex
 from agent_tt_tui.widgets.runs import run_preview
 from agent_tt_tui.widgets.runs.run_list import RunList
 
@@ -237,3 +237,17 @@ def test_words_of_runs_are_put_together_once_for_all_letters_that_are_typed(monk
         rows = index.rows(text=typed)
         assert len(rows) == (0 if typed == "no such run" else len(rows))
     assert asked["text"] == len(runs)
+
+
+def test_a_letter_of_a_filter_looks_for_the_row_of_the_cursor_and_notes_no_other():
+    looked_at = []
+    runs = [SimpleNamespace(id=str(number)) for number in range(100)]
+
+    class Looked(list):
+        def __iter__(self):
+            return (looked_at.append(run.id) or run for run in super().__iter__())
+
+    rows = ListedRuns(Looked(runs), running=())
+    assert rows.index_of(runs[3]) == 3
+    assert looked_at == ["0", "1", "2", "3"]
+    assert rows.index_of(SimpleNamespace(id="another")) is None

@@ -115,6 +115,11 @@ async def test_a_preview_is_read_at_once_behind_a_cursor_that_rested_and_once_fo
         await pilot.press("k")
         assert read == [names[1], names[1]]
         assert len(stopped) == 3
+        now += 0.2
+        pane.read_soon()  # as when the rows are laid out anew, and the same run is under the cursor
+        assert read == [names[1], names[1]]
+        pane.read_soon(anew=True)
+        assert read == [names[1]] * 3
 
 
 async def test_sorting_by_steps_puts_the_longest_run_first(browser):

@@ -176,7 +176,7 @@ class Listing(Feature):
         for tell in self.on_read:
             tell()
         self._refresh_rows()
-        self._screen.query_one(PreviewPane).read_soon()
+        self._screen.query_one(PreviewPane).read_soon(anew=True)
 
     def _refresh_rows(self) -> None:
         if self.index is None:
@@ -199,7 +199,8 @@ class Listing(Feature):
                 self._show_rows(rows)
 
         def lay_out_then_show() -> None:
-            rows = lay_out()
+            with collector_paused():
+                rows = lay_out()
             if not get_current_worker().is_cancelled:
                 self._screen.app.call_from_thread(show, rows)
 

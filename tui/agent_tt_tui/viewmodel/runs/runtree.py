@@ -88,8 +88,6 @@ class ListedRuns(Sequence[RunRow]):
         """
         self._items = items
         self._running = running
-        self._places: Mapping[str, int] = dict(zip(map(attrgetter("id"), items), count()))
-        """Where each run stands, and each sweep, by its id."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -103,6 +101,11 @@ class ListedRuns(Sequence[RunRow]):
         if isinstance(found, Sequence):
             return ListedRuns(found, running=self._running)
         return found if isinstance(found, RunRow) else RunRow(found, found.name)
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        """Where each run stands, and each sweep, by its id."""
+        return dict(zip(map(attrgetter("id"), self._items), count()))
 
     @cached_property
     def _groups(self) -> Sequence[SweepGroup]:
@@ -127,7 +130,8 @@ class ListedRuns(Sequence[RunRow]):
 
     def index_of(self, row: RunRow) -> int | None:
         """Where the run of a row stands, or its sweep; None where it does not."""
-        return self._places.get(row.id)
+        # Each letter of a filter asks it once, mostly of a row near the first: that is no reason to note all places.
+        return next(compress(count(), map(row.id.__eq__, map(attrgetter("id"), self._items))), None)
 
 
 class RunIndex:

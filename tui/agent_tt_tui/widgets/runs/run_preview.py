@@ -274,9 +274,17 @@ class PreviewPane(Pane):
         self._source, self._under_cursor = source, under_cursor
         self._moved = 0.0
         self._timer: Timer | None = None
+        self._wanted: Run | None = None
 
-    def read_soon(self) -> None:
-        """Read the preview of the run under the cursor, now or when the cursor rests."""
+    def read_soon(self, *, anew: bool = False) -> None:
+        """Read the preview of the run under the cursor, now or when the cursor rests.
+
+        Args:
+            anew: Whether it is read too where it was, or is being read, already.
+        """
+        wanted, self._wanted = self._wanted, self._under_cursor()
+        if not anew and wanted is not None and wanted is self._wanted:
+            return
         before, self._moved = self._moved, time.monotonic()
         if self._timer is not None:
             self._timer.stop()
