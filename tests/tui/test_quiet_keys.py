@@ -22,7 +22,8 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.lookout import Lookout
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.compare.screen import CompareScreen
-from agent_tt_tui.screens.debugger.step_reader import StepReader, StepWish
+from agent_tt_tui.screens.debugger.run_reading import RunReading
+from agent_tt_tui.screens.debugger.step_reader import AHEAD, StepReader, StepWish
 from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 from agent_tt_tui.viewmodel.runs import runtree
@@ -73,6 +74,25 @@ async def test_a_step_that_was_read_ahead_is_shown_by_one_layout_and_one_paint_a
             assert counted["layouts"] <= 1
             assert counted["steps"] == 0
             assert len(source.asked) == asked or counted["ahead"], "only what comes next may be read"
+
+
+async def test_behind_a_jump_no_more_is_read_ahead_than_the_steps_beside_it(monkeypatch):
+    read, read_ahead = [], RunReading.read_ahead
+    monkeypatch.setattr(
+        RunReading, "read_ahead", lambda *asked: read.append((len(asked[2]), len(asked[3]))) or read_ahead(*asked)
+    )
+    async with debugger(FakeSource(LONG), 20).run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("right")
+        await settled(pilot)
+        assert read[-1] == (AHEAD, 1)
+        for key in ("pagedown", "g"):
+            await pilot.press(key)
+            await settled(pilot)
+        assert read[-2:] == [(1, 1), (0, 1)]
+        await pilot.press("right")
+        await settled(pilot)
+        assert read[-1] == (AHEAD, 1)
 
 
 async def test_a_step_that_is_read_in_a_moment_is_shown_with_its_key(tmp_path, counted):

@@ -170,12 +170,16 @@ class Time(Feature):
         self.screen.call_after_refresh(self._read_ahead)
 
     def _read_ahead(self) -> None:
-        """Read the steps to which the next keys go, once the one that is shown is painted."""
+        """Read the steps to which the next keys go, once the one that is shown is painted.
+
+        Who came from far away may go on as far: then the nearest are read alone.
+        """
         direction = -1 if self.number < self._came_from else 1
+        beside = self.panes.timeline.steps_beside
+        goes_step_by_step = self._came_from in (self.number, *beside(-direction, AHEAD))
         self._came_from = self.number
         wish = reading.StepWish(self.number, self.base, self.panes.diff.columns, self.other)
-        beside = self.panes.timeline.steps_beside
-        self.reading.read_ahead(wish, beside(direction, AHEAD), beside(-direction, 1))
+        self.reading.read_ahead(wish, beside(direction, AHEAD if goes_step_by_step else 1), beside(-direction, 1))
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
