@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from textual.screen import Screen
 
@@ -35,6 +36,8 @@ __all__ = ["RunReading", "StepRead", "StepWish"]
 _log = logging.getLogger(__name__)
 
 _PAGES_BETWEEN_NEWS = 8
+_AROUND = 48
+"""Steps on each side of the first one that its timeline shows."""
 _LOOKED_AT = 1000
 """Steps that are read at once while one of them is looked for."""
 
@@ -133,6 +136,13 @@ class RunReading:
             found = self._reader.read_at_once(wish)
         return found
 
+    def rows_now(self, steps: Iterable[int], *, with_arguments: bool) -> None:
+        """Get at hand what the timeline shows of some steps, if that takes a moment: then they are drawn once."""
+        model = self._model
+        if model.is_local and model.source.capabilities.pages and not model.is_reading:
+            with suppress(AgentTTError):  # a row that asks for its step says it
+                model.fetch_shown(steps, with_arguments=with_arguments)
+
     def read_step(self, wish: StepWish) -> None:
         """Read a step, unless another is asked for before its turn comes."""
         if self._steps.put(wish):
@@ -219,6 +229,8 @@ class RunReading:
         number = step if step is not None else model.first_error()
         number = max(0, min(model.last, model.last if number is None else number))
         model.fetch_around(number)
+        if model.is_local and model.source.capabilities.pages:
+            model.fetch_arguments(range(max(1, number - _AROUND), min(model.last, number + _AROUND) + 1))
         if model.last <= PAGE:  # so few that the first frame can have what is known about all of them
             model.scan()
         self._post(Opened(number))

@@ -242,6 +242,8 @@ class Time(Feature):
         """Show a step; the nearest there is will do."""
         self.number = max(0, min(number, self.model.last))
         self.panes.show_step(self.number)
+        timeline = self.panes.timeline
+        self.reading.rows_now(timeline.steps_in_view(), with_arguments=timeline.shows_arguments)
         self.read_step()
 
     def read_step(self) -> None:

@@ -42,6 +42,9 @@ _KEPT_PAGES = 64
 _AROUND = 64
 """Steps on each side of one that a timeline shows with it, at most."""
 
+_PAGES_AT_ONCE = 8
+"""Pages that are read while a key waits, at most; a narrowed timeline may show steps that are far apart."""
+
 _LATELY_SECONDS = 60.0
 """How long after it grew a run may go on of which nothing says that it is over: spans are sent some seconds late."""
 
@@ -153,14 +156,26 @@ class RunModel:
                     self._fetch_page(number)
 
     def fetch_around(self, number: int) -> None:
-        """Get a step at hand, with those on both sides that a timeline shows with it.
+        """Get a step at hand, with those on both sides that a timeline shows with it."""
+        self.fetch(number - _AROUND, number + _AROUND)
 
-        What they asked comes with them, where it takes no longer than they do.
+    def fetch_shown(self, steps: Iterable[int], *, with_arguments: bool) -> None:
+        """Get at hand what rows show of some steps; those of too many pages are left for `fetch_around`.
+
+        Args:
+            steps: The steps.
+            with_arguments: Whether what their tools were asked is shown.
         """
-        first, last = max(1, number - _AROUND), min(self.last, number + _AROUND)
-        self.fetch(first, last)
-        if self.is_local and self.source.capabilities.pages:
-            self.fetch_arguments(range(first, last + 1))
+        pages: dict[int, list[int]] = {}
+        for step in steps:
+            if 0 < step <= self.last:
+                pages.setdefault((step - 1) // PAGE, []).append(step)
+        missing = [page for page in pages if page not in self._pages]
+        with self._reading:
+            for page in missing[:_PAGES_AT_ONCE]:
+                self._fetch_page(page)
+            if with_arguments:
+                self.arguments.read(step for page, those in pages.items() if page in self._pages for step in those)
 
     def fetch_arguments(self, steps: Iterable[int]) -> None:
         """Get at hand what the tools of some steps were asked."""

@@ -20,7 +20,7 @@ from agent_tt_tui.viewmodel.debugger.timeline import INPUT_NAME, TimelineColumns
 from agent_tt_tui.viewmodel.debugger.timeline_columns import ASKED, COLUMNS, NAME, WATERFALL, StepFacts, cells_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.style import Style
     from textual import events
@@ -242,10 +242,23 @@ class Timeline(LineView, inherit_bindings=True):
             self.post_message(self.PagesWanted(shown))
             row = Row(look_of(self).glyphs.cut).pad_to(1)
             return row.column(str(shown), self._columns.number, styles.faint, "right").strip(width)
-        if self._model.arguments.lacks(shown) and self._columns.width_of(ASKED):
+        if self.shows_arguments and self._model.arguments.lacks(shown):
             self._unread.append(shown)
             self.post_message(self.ArgumentsWanted())
         return self._step_row(step, styles).strip(width)
+
+    @property
+    def shows_arguments(self) -> bool:
+        """Whether it has a column for what tools were asked."""
+        return self._columns.width_of(ASKED) > 0
+
+    def steps_in_view(self) -> Iterator[int]:
+        """Give the steps of the rows that are in view."""
+        first = self.scroll_offset.y
+        for row in range(first, min(first + self.size.height, len(self._rows))):
+            shown = self._rows[row]
+            if isinstance(shown, int):
+                yield shown
 
     def take_unread(self) -> list[int]:
         """Give the steps that were drawn before it was known what they asked."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.debugger.strip import StripLayout
     from agent_tt_tui.viewmodel.past.writes import Writes
 
+_FRAME_S: Final = 0.03
+"""How long the next frame waits for the writes of the selected path: those that are near are there much sooner."""
+
 _KEPT: Final = 64
 """Paths whose writes are kept in memory."""
 
@@ -71,6 +74,7 @@ class SelectedWrites(DebuggerFeature):
             self._known.popitem(last=False)
         if message.path == self.time.path:
             self._show(message.path, message.writes)
+            self.screen.free_frame(self)
             self._read_again()
 
     @hears(reading.StepRead)
@@ -93,6 +97,7 @@ class SelectedWrites(DebuggerFeature):
     def _read(self) -> None:
         self._writes = None
         if self.time.path is not None:
+            self.screen.hold_frame(self, _FRAME_S)
             self._read_of([self.time.path])
 
     def _read_of(self, paths: Sequence[Path]) -> None:
