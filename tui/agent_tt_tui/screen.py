@@ -40,6 +40,9 @@ _RANK_WITHOUT_FOOTER = 100
 STYLES: Final = Path(__file__).with_name("screens.tcss")
 """The style sheet that the first frame of a run does not need; it is read behind that frame."""
 
+_FRAME_S: Final = 0.05
+"""How long a frame waits at most for what widgets make of a new layout."""
+
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
@@ -109,8 +112,11 @@ class CommandScreen(Screen[Result]):
         finally:
             self._holds_paint = False
         self._send_sizes()
-        # Behind the sizes that were sent, and then behind what widgets answered to them.
-        self.call_later(self.call_later, self._paint_laid_out)
+        # Behind the sizes that were sent, what widgets answered to them, and what others made of that: each time by the
+        # app and back, as what they ask for is on its way meanwhile.
+        self.hold_frame(self, _FRAME_S)
+        later, of_app = self.call_later, self.app.call_later
+        later(of_app, later, of_app, later, self._paint_laid_out)
 
     def _send_sizes(self) -> None:
         """Tell widgets of their size that Textual does not tell.
@@ -126,6 +132,7 @@ class CommandScreen(Screen[Result]):
         self._sizes = sizes
 
     def _paint_laid_out(self) -> None:
+        self._waited_for.pop(self, None)
         if self.is_current and not self._layout_required:
             self._compositor.update_widgets(self._dirty_widgets | self._unpainted)
             self._unpainted.clear()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.containers import Container
-from textual.geometry import NULL_OFFSET, Region, Spacing
+from textual.geometry import NULL_OFFSET, Region, Size, Spacing
 from textual.layout import Layout, WidgetPlacement
 from textual.message import Message
+from textual.reactive import Reactive
 
 from agent_tt._dataclass import dataclass
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from textual import events
-    from textual.geometry import Size
     from textual.layout import ArrangeResult
     from textual.widget import Widget
 
@@ -52,6 +52,9 @@ class _Placing(Layout):
 
 class PanesBody(Container):
     """Holds the panes; their edges can be dragged."""
+
+    virtual_size = Reactive(Size(0, 0), repaint=False)
+    """Textual's, which would lay out the screen again after each change of the size: nothing is scrolled here."""
 
     @dataclass
     class EdgeDragged(Message):
