@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PAGE = 256
 """Steps in a page."""
 
-_KEPT_PAGES = 64
+_KEPT_PAGES = 12
 
 _AROUND = 64
 """Steps on each side of one that a timeline shows with it, at most."""
