@@ -13,6 +13,7 @@ from tests.tui.base_screens import screen_text, two_panes
 from tests.tui.debugger_app import debugger, settled
 from tests.tui.waiting import until, workers_ended
 
+import agent_tt
 from agent_tt.errors import StoreUnreadable
 from agent_tt.model import NewRun
 from agent_tt.store import open_store
@@ -271,3 +272,26 @@ def test_a_letter_of_a_filter_looks_for_the_row_of_the_cursor_and_notes_no_other
     assert rows.index_of(runs[3]) == 3
     assert looked_at == ["0", "1", "2", "3"]
     assert rows.index_of(SimpleNamespace(id="another")) is None
+
+
+@agent_tt.tool(effect="read")
+def look_up(order):
+    return order
+
+
+async def test_what_rows_that_come_into_view_asked_is_drawn_with_them(tmp_path, monkeypatch):
+    with agent_tt.record("orders", state={"n": 0}, store=tmp_path / "runs.db") as run:
+        for number in range(150):
+            with run.step("look up", {"n": number}):
+                look_up(f"order {number}")
+    later = []
+    monkeypatch.setattr(RunReading, "read_arguments", lambda _self, steps: later.extend(steps))
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as source:
+        async with debugger(source, 140).run_test(size=(120, 40)) as pilot:
+            screen = await settled(pilot)
+            for key in ("g", "pagedown", "G", "pageup"):
+                await pilot.press(key)
+                await settled(pilot)
+                shown = "\n".join(screen_text(pilot.app))
+                assert f'"order {max(1, screen.time.number) - 1}"' in shown
+    assert later == []

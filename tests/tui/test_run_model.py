@@ -105,7 +105,7 @@ def search(query):
     return query
 
 
-def test_what_tools_were_asked_comes_with_the_steps_of_a_file(tmp_path):
+def test_what_tools_were_asked_comes_with_the_steps_that_are_shown(tmp_path):
     with agent_tt.record("searches", state={}, store=tmp_path / "runs.db") as run:
         for query in ("policy", None, 7):
             with run.step("search"):
@@ -115,7 +115,7 @@ def test_what_tools_were_asked_comes_with_the_steps_of_a_file(tmp_path):
         model = RunModel(source, source.runs()[0])
         model.open()
         assert model.arguments.lacks(1)
-        model.fetch_around(2)
+        model.fetch_shown([1, 2, 3], with_arguments=True)
         assert [model.arguments.of(step) for step in (1, 2, 3)] == ['"policy"', "", "7"]
         assert not any(map(model.arguments.lacks, (1, 2, 3)))
 
