@@ -167,7 +167,7 @@ class Time(Feature):
             self._first_frame.close()
             # However long the run is, its first frame takes as long: the other steps are looked at after it.
             self.screen.after_frame(self.reading.scan)
-        self.screen.call_after_refresh(self._read_ahead)
+        self.screen.after_frame(self._read_ahead)
 
     def _read_ahead(self) -> None:
         """Read the steps to which the next keys go, once the one that is shown is painted.
