@@ -13,6 +13,7 @@ import agent_tt
 from agent_tt.history.changes.diff import diff
 from agent_tt.model import Call, Run
 from agent_tt.store import open_store
+from agent_tt_tui.viewmodel.debugger import runmodel
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE, RunModel
 from agent_tt_tui.viewmodel.debugger.shared_states import advance
@@ -94,6 +95,16 @@ def test_steps_are_read_by_the_page():
     assert model.peek(600).number == 600
     assert model.has(PAGE * 2 + 1, PAGE * 3)
     assert not model.has(1, 600)
+
+
+def test_as_many_pages_are_kept_as_a_narrowed_timeline_has_rows_that_are_far_apart(monkeypatch):
+    monkeypatch.setattr(runmodel, "PAGE", 4)
+    monkeypatch.setattr(runmodel, "_AROUND", 1)
+    model = opened(FakeSource([None] * 241))
+    rows = [*range(1, 241, 4)]
+    for number in rows:
+        model.fetch_around(number)
+    assert all(model.peek(number) for number in rows)
 
 
 def call(number=1, kind="tool", args=None):

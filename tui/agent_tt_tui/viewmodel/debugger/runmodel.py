@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 PAGE = 256
 """Steps in a page."""
 
-_KEPT_PAGES = 12
+_KEPT_PAGES = 64
+"""Pages at hand: of fewer than a narrowed timeline has rows, each on a page of its own, it would ask without end."""
 
 _AROUND = 64
 """Steps on each side of one that a timeline shows with it, at most."""
