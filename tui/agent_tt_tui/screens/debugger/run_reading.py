@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 _PAGES_BETWEEN_NEWS = 8
 _AROUND = 48
-"""Steps on each side of the first one that its timeline shows."""
+"""Steps before and after the first shown step whose rows the first frame may have."""
 _LOOKED_AT = 1000
 """Steps that are read at once while one of them is looked for."""
 
@@ -229,8 +229,7 @@ class RunReading:
         number = step if step is not None else model.first_error()
         number = max(0, min(model.last, model.last if number is None else number))
         model.fetch_around(number)
-        if model.is_local and model.source.capabilities.pages:
-            model.fetch_arguments(range(max(1, number - _AROUND), min(model.last, number + _AROUND) + 1))
+        self.rows_now(range(number - _AROUND, number + _AROUND + 1), with_arguments=True)
         if model.last <= PAGE:  # so few that the first frame can have what is known about all of them
             model.scan()
         self._post(Opened(number))
