@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -115,20 +114,3 @@ async def test_a_key_that_comes_meanwhile_is_waited_for_too(monkeypatch: pytest.
             keys.give_way()
             keys.give_way()
         assert slept == [0.12, 0.1]
-
-
-async def test_the_collector_rests_while_a_key_is_answered_and_collects_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = debugger(refund_loop(21))
-    rested = []
-    async with app.run_test(size=(120, 40)) as pilot:
-        screen = await settled(pilot)
-        monkeypatch.setattr(typed.TypedKeys, "_is_on_terminal", True)
-        monkeypatch.setattr(screen.time, "show", lambda _number: rested.append(not gc.isenabled()))
-        try:
-            await pilot.press("left")
-            await until(pilot, lambda: rested == [True])
-            await until(pilot, gc.isenabled)
-            await pilot.press("slash", "r")
-            assert gc.isenabled()
-        finally:
-            gc.enable()

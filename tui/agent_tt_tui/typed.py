@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import deque
 from contextlib import suppress
@@ -10,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.message import Message
-from textual.widgets import Input
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from agent_tt_tui.screen import CommandScreen
@@ -38,10 +36,6 @@ _FRAME_S: Final = 0.05
 
 _MOMENT_S: Final = 0.15
 """How long after a key what works behind the screen stands still: until the key is answered, and the next one typed."""
-
-
-_LONGEST_REST_S: Final = 2.0
-"""How long Python's collector rests at most while keys come one after the other."""
 
 
 class Handled(Message):
@@ -80,8 +74,6 @@ class TypedKeys:
         self._timer: Timer | None = None
         self._holds: CommandScreen[Any] | None = None
         """The screen whose next frame waits for all that a key does."""
-        self._rests_since: float | None = None
-        """Since when the collector rests; None while it does not."""
 
     def give_way(self) -> None:
         """Wait, in a thread, until no key was typed for a moment: a thread that computes delays what answers it."""
@@ -109,10 +101,6 @@ class TypedKeys:
             self._app.run_worker(self._behind(opening, number))
             return
         target = self._app.focused or self._app.screen
-        if isinstance(target, Input):  # what is typed there is searched for, which leaves much to be collected
-            self._let_collector_go_on()
-        else:
-            self._let_collector_rest()
         screen = self._app.screen
         if isinstance(screen, CommandScreen):
             self._holds = screen
@@ -156,31 +144,6 @@ class TypedKeys:
             await self.take(self._waiting.popleft(), is_next=True)
             if self._waiting:
                 self._wait_no_longer_than(_PATIENCE_S)
-
-    @property
-    def _is_on_terminal(self) -> bool:
-        """Whether somebody types: a process that only tests the app goes on behind it."""
-        return not self._app.is_headless
-
-    def _let_collector_rest(self) -> None:
-        """Collect no cycles while a key is answered: looking through all objects takes longer than most keys."""
-        if self._rests_since is None and self._is_on_terminal:
-            self._rests_since = self._begun
-            gc.disable()
-            self._app.set_timer(_MOMENT_S, self._collect_again)
-
-    def _collect_again(self) -> None:
-        now = time.monotonic()
-        left = self._begun + _MOMENT_S - now
-        if left > 0 and self._rests_since is not None and now < self._rests_since + _LONGEST_REST_S:
-            self._app.set_timer(left, self._collect_again)
-        else:
-            self._let_collector_go_on()
-
-    def _let_collector_go_on(self) -> None:
-        if self._rests_since is not None:
-            self._rests_since = None
-            gc.enable()
 
     def _at_work(self, *groups: str) -> list[Worker[object]]:
         return [worker for worker in self._app.workers if worker.group in groups and not worker.is_finished]
