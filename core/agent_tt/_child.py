@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _collect_again() -> None:
-    """Turn the garbage collector on again. It skips what the imports made: that stays to the end."""
+    """Turn the garbage collector on again; it skips the objects of the imports, which live until the process ends."""
     gc.freeze()
     gc.enable()
 

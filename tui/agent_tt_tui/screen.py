@@ -84,7 +84,7 @@ class CommandScreen(Screen[Result]):
     """Whether nothing is painted, because what is to be seen is not at hand yet. `refresh` after it paints all."""
 
     _waited_for: dict[object, float]
-    """Until when the next frame waits at most, by whom it waits for."""
+    """The deadline of each holder for which the next frame waits, by `time.monotonic`."""
 
     features: Sequence[Feature] = ()
     """What the screen can do. Messages go to all of them, Esc to one after the other until it has closed something."""

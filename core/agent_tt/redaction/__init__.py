@@ -25,6 +25,7 @@ The only files that are read or written are those of keys and vaults.
 | `vault` | what marks of personal data stand for, encrypted, for those with the key |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `texts`, `values` | texts and wire values without their secrets |
+| `one_look` | whether one look at a whole value tells that it has none |
 | `streams` | the same for what arrives in pieces: texts, bodies, values |
 
 What is replaced is gone: no digest of it is kept, because a short password could be guessed from one; but of personal

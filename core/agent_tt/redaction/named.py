@@ -77,7 +77,7 @@ _AUTHORIZATION: Final = lazy_re(
     re.IGNORECASE,
 )
 _SIGNS: Final = (":", "=", ">", ",", "-", "is")
-"""Of these one stands in every text that names a secret, if it is not a command: a short text mostly has none."""
+"""Every text that names a secret has one of these, unless it is a command. Most short texts have none."""
 _ATTRIBUTE: Final = lazy_re(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
 

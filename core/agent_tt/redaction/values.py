@@ -18,19 +18,22 @@ from agent_tt.redaction.marks import (
 )
 from agent_tt.redaction.names import (
     is_described,
-    is_secret_header,
     kind_of,
     within,
 )
+from agent_tt.redaction.one_look import (
+    KEYS,
+    LEFT,
+    are_all_clean,
+    gather,
+    hold_nothing,
+    holds_nothing,
+    is_header_pair,
+    says_nothing,
+)
 from agent_tt.redaction.own import OWN
-from agent_tt.redaction.personal import is_personal_number
 from agent_tt.redaction.texts import (
     CLEAN,
-    LONG_FROM,
-    REMEMBERED_FROM,
-    SHOWN,
-    Clean,
-    are_clean,
     asked_text,
     cleaned_bytes,
     given_text,
@@ -42,21 +45,13 @@ from agent_tt.redaction.texts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.redaction.texts import Hide
 
-_VALUES: Final = frozenset({VALUE, "value"})
-"""Keys of what others name."""
-_AT_ONCE: Final = LONG_FROM // REMEMBERED_FROM
-"""Short texts that are looked at together: so many are no long one."""
 _FEW: Final = 30
 """A list of so many objects, or fewer, is looked at as a whole at first: mostly nothing is found in any."""
-_FEW_TEXTS: Final = 4
-"""Of so many texts, in some of which something may be found, each is looked at."""
-_LEVELS_AT_ONCE: Final = 8
-"""Levels of a value that are looked at together: each is looked at anew where something was found further down."""
 _OF_NUMBERS: Final = frozenset({"complex", "range", "timedelta"})
 """Typed values that consist of a few numbers each."""
 _LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
@@ -75,9 +70,9 @@ def redact(value: Wire, name: str = "") -> Wire:
 
 def asked(value: Wire, name: str = "") -> Wire:
     """As `redact`, for what a question asks: every secret is the same, and so is a mark that a replay gave."""
-    latest = _LEFT.latest
+    latest = LEFT.latest
     shown = _ASKED.value(value, name)
-    if shown is value and (not name or _says_nothing(name)):
+    if shown is value and (not name or says_nothing(name)):
         latest[0] = value
     return shown
 
@@ -151,11 +146,11 @@ class _Walk:
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict."""
-        if name and _says_nothing(name):
+        if name and says_nothing(name):
             name = ""
         if name or not self._searches:
             return self._dict(fields, name)
-        if _holds_nothing(fields):
+        if holds_nothing(fields):
             return fields
         version = GIVEN.version
         shown = self._dict(fields, "")
@@ -212,7 +207,7 @@ class _Walk:
                 shown = clean(item)  # type: ignore[arg-type]
             elif kind is int and item < least_number and kind_of(key) is None:  # type: ignore[operator]
                 continue
-            elif (kind is dict or kind is list) and _says_nothing(key):
+            elif (kind is dict or kind is list) and says_nothing(key):
                 shown = self.value(item, "")
             else:
                 shown = self.value(item, key, fields)
@@ -247,7 +242,7 @@ class _Walk:
         return entry if all(map(is_, shown, entry)) else shown
 
     def _with_clean_keys(self, fields: dict[str, Wire]) -> dict[str, Wire]:
-        known = _KEYS.seen()
+        known = KEYS.seen()
         if fields.keys() <= known:
             return fields
         for key in fields:
@@ -260,13 +255,13 @@ class _Walk:
         return {self._clean(key): item for key, item in fields.items()}
 
     def _list(self, items: list[Wire], name: str) -> Wire:
-        if len(items) == 2 and _is_header_pair(items):
+        if len(items) == 2 and is_header_pair(items):
             shown_value = self._clean(header_value(str(items[0]), str(items[1]), self._hide))
             return items if shown_value == items[1] else [items[0], shown_value]
-        if self._searches and (not name or _says_nothing(name)):
+        if self._searches and (not name or says_nothing(name)):
             if len(items) > _FEW and set(map(type, items)) == {dict}:
                 return self._objects(items)  # type: ignore[arg-type]  # as was checked
-            if _holds_nothing(items):
+            if holds_nothing(items):
                 return items
             shown = self._items(items)
         else:
@@ -288,7 +283,7 @@ class _Walk:
         long: list[str] = []
         shown: list[Wire] = []
         for item in items:
-            is_known = type(item) is dict and _gather(item, short, long) and not (short or long)
+            is_known = type(item) is dict and gather(item, short, long) and not (short or long)
             shown.append(item if is_known else self.value(item, ""))
             if short or long:
                 short, long = [], []
@@ -300,14 +295,14 @@ class _Walk:
         gathered: list[tuple[bool, list[str], int]] = []
         for item in items:
             long: list[str] = []
-            gathered.append((_gather(item, short, long), long, len(short)))
-        is_all_clean, clean = _are_clean(short), CLEAN.kept
+            gathered.append((gather(item, short, long), long, len(short)))
+        is_all_clean, clean = are_all_clean(short), CLEAN.kept
         shown: list[Wire] = []
         start = 0
         for item, (is_quiet, more, end) in zip(items, gathered, strict=True):
             # What one of them gave may stand in the next: then nothing that was looked at before counts as clean.
             is_known = clean is CLEAN.kept and (is_all_clean or clean.issuperset(short[start:end]))
-            is_left = not item or (is_quiet and is_known and _hold_nothing(more))
+            is_left = not item or (is_quiet and is_known and hold_nothing(more))
             shown.append(item if is_left else self._object(item, ""))
             start = end
         return items if all(map(is_, shown, items)) else shown  # type: ignore[return-value]
@@ -334,32 +329,10 @@ class _Walk:
         return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
 
 
-class _Left:
-    """The latest value that a question has as it is: it is kept as it is.
-
-    Attributes:
-        latest: that, in a list of its own as long as nothing else is secret; see `Clean`.
-    """
-
-    def __init__(self) -> None:
-        self._forget()
-        GIVEN.told.append(self._forget)
-
-    def _forget(self) -> None:
-        self.latest: list[Wire] = [None]
-
-
-_LEFT: Final = _Left()
 _ASKED: Final = _Walk(asked_text)
 _KEPT: Final = _Walk(redact_text)
 _ANSWERED: Final = _Walk(given_text, hide=GIVEN.hide)
-"""The ways of going through a value."""
-_KEYS: Final = Clean()
-"""Keys of objects in which nothing was found."""
-_QUIET: Final = Clean()
-"""Those that say nothing of what they hold, either."""
-_LOUD: Final = Clean()
-"""Those that say something of it."""
+"""One walk for each use: what a question asks, what is stored, and what an answer gives the agent."""
 
 
 class Redactor:
@@ -410,7 +383,7 @@ class _CarryingWalk(_Walk):
         shown = known[:start] if isinstance(known, list) else []
         more: list[dict[str, Wire]] = items[start:]  # type: ignore[assignment]  # as was checked
         fresh = [item for item in more if self._carried.get(item, name) is None]
-        if len(fresh) > 1 and not name and _holds_nothing(fresh):  # type: ignore[arg-type]
+        if len(fresh) > 1 and not name and holds_nothing(fresh):  # type: ignore[arg-type]
             for item in fresh:
                 self._carried.keep(item, item)
         shown += [self._object(item, name) if item else item for item in more]
@@ -444,111 +417,6 @@ def field_in(holder: str, key: str) -> str:
     return holder if key == VALUE else within(holder, key)
 
 
-def _holds_nothing(held: dict[str, Wire] | list[Wire]) -> bool:
-    """Whether one look at a value tells that nothing is found in it, to any depth, whoever asks.
-
-    Its short texts are looked at together: one look at many takes hardly longer than at one. Each is known to be clean
-    then, also where others are not.
-
-    Args:
-        held: an object or a list; not empty.
-    """
-    if held is _LEFT.latest[0]:
-        return True
-    short: list[str] = []
-    long: list[str] = []
-    is_quiet = _gather(held, short, long)
-    return _are_clean(short) and is_quiet and _hold_nothing(long)
-
-
-def _are_clean(texts: Sequence[str]) -> bool:
-    """Whether short texts hold nothing. Of most others that is known then, where something is found in few of them."""
-    if len(texts) <= _AT_ONCE and (not texts or are_clean(texts)):
-        return True
-    if len(texts) <= _FEW_TEXTS:
-        return False
-    half = len(texts) // 2
-    is_first, is_second = _are_clean(texts[:half]), _are_clean(texts[half:])
-    return is_first and is_second
-
-
-def _hold_nothing(texts: Iterable[str]) -> bool:
-    """Whether nothing is found in texts, nor a mark."""
-    for text in texts:  # noqa: SIM110  a generator takes as long as what it is asked for
-        if redact_text(text) is not text or not is_clean(text):
-            return False
-    return True
-
-
-def _gather(
-    held: dict[str, Wire] | list[Wire], short: list[str], long: list[str], levels: int = _LEVELS_AT_ONCE
-) -> bool:
-    """Gather the texts of a value that nobody looked at yet; False where something else in it has to be looked at.
-
-    Args:
-        held: an object or a list.
-        short: takes the short ones.
-        long: takes the others, in the order in which they stand.
-        levels: how deep objects and lists in it may be.
-    """
-    if type(held) is dict:
-        keys = held.keys()
-        if not keys <= _QUIET.kept and not (keys.isdisjoint(_LOUD.kept) and _are_quiet(held)):
-            return False
-        items: Iterable[Wire] = held.values()
-    else:
-        items = held
-        if str in map(type, items) and _may_be_command(held):  # type: ignore[arg-type]
-            return False
-    clean, dirty, left, least_number = CLEAN.kept, SHOWN.kept, _LEFT.latest, OWN.least_number
-    for item in items:
-        kind = type(item)
-        if kind is str:
-            size = len(item)  # type: ignore[arg-type]  # its kind is known
-            if size < REMEMBERED_FROM:
-                if item not in clean:
-                    short.append(item)  # type: ignore[arg-type]
-            elif size >= LONG_FROM:
-                long.append(item)  # type: ignore[arg-type]
-            elif (known := (hash(item), size)) not in clean:
-                if known in dirty:
-                    return False
-                long.append(item)  # type: ignore[arg-type]
-        elif kind is dict or kind is list:
-            if (
-                item and item is not left[0] and not (levels and _gather(item, short, long, levels - 1))  # type: ignore[arg-type]
-            ):
-                return False
-        elif kind is int and item >= least_number and is_personal_number(item):  # type: ignore[operator, arg-type]
-            return False
-    return True
-
-
-def _are_quiet(fields: dict[str, Wire]) -> bool:
-    """Whether the names of an object's fields say nothing of what they hold, and hold nothing; remembered if so."""
-    quiet, loud = _QUIET.seen(), _LOUD.seen()
-    for key in fields:
-        if key == TYPE or key in _VALUES or not _says_nothing(key):
-            loud.add(key)
-            return False
-    if not (fields.keys() <= _KEYS.kept or are_clean([*fields])):
-        return False
-    quiet.update(fields)
-    return True
-
-
-def _may_be_command(items: list[Wire]) -> bool:
-    """Whether a text of a list may say what the next one is, or consist of a name and a value."""
-    if len(items) == 2 and _is_header_pair(items):
-        return True
-    return any(type(item) is str and ("=" in item or item.startswith("-")) for item in items)
-
-
-def _says_nothing(name: str) -> bool:
-    """Whether the name of an object says nothing of what is in there."""
-    return kind_of(name) is None and not is_described(name)
-
-
 def _name_of(fields: Mapping[str, Wire], key: str, item: Wire, holder: str) -> str:
     """Which name counts for an entry of an object."""
     if key == VALUE:  # what an envelope wraps is named by who holds the envelope
@@ -573,16 +441,6 @@ def _is_entry(item: Wire) -> bool:
 def _flag(item: str) -> str:
     """The name of an option of a command: of `--api-key`."""
     return item.lstrip("-") if item.startswith("-") and " " not in item else ""
-
-
-def _is_header_pair(items: list[Wire]) -> bool:
-    name, value = items
-    return type(name) is str and type(value) is str and bool(value) and " " not in name and _is_strict(name)
-
-
-def _is_strict(name: str) -> bool:
-    """Whether a name can be that of a header alone: two words of a list are often tags."""
-    return is_secret_header(name) and (name.lower() in ("authorization", "cookie", "set-cookie") or "-" in name)
 
 
 def _named_beside(fields: Mapping[str, Wire]) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.core.redaction.personal_kinds import PERSONAL
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS, WORD
 
-from agent_tt.redaction import anchors, multiple_search, shapes, values
+from agent_tt.redaction import anchors, multiple_search, one_look, shapes, values
 from agent_tt.redaction import texts as searching
 from agent_tt.redaction.anchors import ANCHORS
 from agent_tt.redaction.fields import FIELDS, SECRET_HINTS, STRICT_FIELDS, _Fields
@@ -166,7 +166,7 @@ def test_texts_of_a_list_that_are_looked_at_together_are_found_in_what_each_alon
 
     OWN.use(Rules(profile=profile))
     with pytest.MonkeyPatch.context() as alone:
-        alone.setattr(values, "are_clean", lambda _texts: False)
+        alone.setattr(one_look, "are_clean", lambda _texts: False)
         expected = shown()
     assert shown() == expected
 

@@ -28,7 +28,7 @@ _CALM_KEPT: Final = 500
 """Characters that are kept of a text in which nothing is open; more than any pattern looks back."""
 _BLANKS: Final = " \n"
 _PLAIN: Final = " \n,;!?"
-"""What stands around plain words."""
+"""Characters that may stand before and behind a plain word."""
 _CLOSED: Final = Clean()
 """Words behind which nothing is open where nothing was open before: those of a language come again and again."""
 _LONGEST_MARK: Final = 2_000

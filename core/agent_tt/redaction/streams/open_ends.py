@@ -133,7 +133,7 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
 
 
 def calm_to(text: str, before: int, run: int, low: int) -> int | None:
-    """Find up to where nothing is open in a text that grew; None where all of it has to be looked at to tell.
+    """Find how much of a text that grew no later piece can change; None where only a look at all of it tells.
 
     Nothing was open but what a profile may take something out of. So what is found now goes over the end of what there
     was, or begins behind it, and something that stands there tells of it.

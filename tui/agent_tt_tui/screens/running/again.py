@@ -61,7 +61,7 @@ class AgainDialog(Dialog[RunHandle]):
         super().__init__()
         self._source, self._run = source, run
         self.asked = asked
-        """The settings of the dialog, as they are now."""
+        """The settings that the dialog shows now."""
         self.plan: AgainPlan | None = None
         """What would be sent; None while nothing can be."""
         self._recorded: RecordedRequest | None = None

@@ -79,7 +79,7 @@ class ForkDialog(Dialog[RunHandle]):
         self.features = (self._rows,)
         self._source, self._run = source, run
         self.setup = ForkSetup(step, tuple(edits), breaks=tuple(breaks))
-        """The settings of the dialog, as they are now."""
+        """The settings that the dialog shows now."""
         self.plan: ForkPlan | None = None
         """The fork as it would be started; None while that cannot be."""
         self._shown: ForkPlan | None = None

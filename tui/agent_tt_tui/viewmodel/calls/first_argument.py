@@ -1,4 +1,4 @@
-"""What a step's first tool was asked, in a few words: it tells equal steps from others that have the same name."""
+"""The first argument of a step's first tool, as a short text: it tells steps of the same name apart."""
 
 from __future__ import annotations
 

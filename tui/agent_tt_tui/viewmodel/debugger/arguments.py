@@ -25,7 +25,7 @@ class Arguments:
     """What the first tool of each step was asked. One thread at a time reads; others may ask what is known."""
 
     def __init__(self, source: RunSource, run_id: str) -> None:
-        """Know nothing yet."""
+        """Begin without a step that was read."""
         self._source = source
         self._run_id = run_id
         self._known: OrderedDict[int, str | None] = OrderedDict()

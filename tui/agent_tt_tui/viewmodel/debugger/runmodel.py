@@ -38,13 +38,13 @@ PAGE = 256
 """Steps in a page."""
 
 _KEPT_PAGES = 64
-"""Pages at hand: of fewer than a narrowed timeline has rows, each on a page of its own, it would ask without end."""
+"""At least as many as a narrowed timeline has rows: with fewer, rows on as many pages would be read without end."""
 
 _AROUND = 64
 """Steps on each side of one that a timeline shows with it, at most."""
 
 _PAGES_AT_ONCE = 8
-"""Pages that are read while a key waits, at most; a narrowed timeline may show steps that are far apart."""
+"""At most so many pages are read while a key waits: the steps of a narrowed timeline may be far apart."""
 
 _LATELY_SECONDS = 60.0
 """How long after it grew a run may go on of which nothing says that it is over: spans are sent some seconds late."""

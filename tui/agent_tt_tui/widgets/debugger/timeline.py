@@ -249,7 +249,7 @@ class Timeline(LineView, inherit_bindings=True):
 
     @property
     def shows_arguments(self) -> bool:
-        """Whether it has a column for what tools were asked."""
+        """Whether the column with the arguments of tools is shown."""
         return self._columns.width_of(ASKED) > 0
 
     def steps_in_view(self) -> Iterator[int]:
