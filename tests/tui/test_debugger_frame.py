@@ -1,5 +1,7 @@
 """How the debugger shares the screen between its panes, and what it draws in the timeline for lanes."""
 
+from dataclasses import replace
+
 import pytest
 from base_screens import screen_text
 from debugger_app import debugger, settled
@@ -253,3 +255,15 @@ def test_the_panes_share_the_screen_as_drawn():
     assert DebuggerLayout.plan(200, 50, timeline_needs=35, has_chart=True).chart == 10
     assert DebuggerLayout.plan(200, 50, timeline_needs=36, has_chart=True).chart == 0
     assert DebuggerLayout.plan(160, 50, timeline_needs=5, has_chart=True).chart == 0
+
+
+async def test_a_step_whose_time_is_not_known_is_not_given_that_of_the_one_before():
+    steps = [step(1), step(2, started_us=None, ended_us=None)]
+    source = FakeSource([{}] * 3, steps)
+    source.set_run(replace(source.the_run, started_us=1))
+    async with debugger(source, 1).run_test(size=(80, 24)) as pilot:
+        for key, told in (("left", "0 ms"), ("right", "200 ms"), ("right", "–")):
+            await pilot.press(key)
+            screen = await settled(pilot)
+            scrubber = next(row for row in screen_text(pilot.app) if f" {screen.time.number}/2 " in row)
+            assert scrubber.rstrip().endswith(f" {told}")

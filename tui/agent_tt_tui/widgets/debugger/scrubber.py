@@ -65,11 +65,12 @@ class Scrubber(RowWidget):
     def show_step(self, number: int) -> None:
         """Put the cursor on a step."""
         self._number = number
-        step = self._model.peek(number)
-        if step is not None and (step.ended_us or step.started_us):
-            self._clock_us = (step.ended_us or step.started_us or 0) - self._model.run.started_us
+        step, run = self._model.peek(number), self._model.run
+        if step is not None:
+            at_us = step.ended_us or step.started_us
+            self._clock_us = at_us - run.started_us if at_us else None
         elif number == 0:
-            self._clock_us = 0
+            self._clock_us = 0 if run.started_us else None
         self.refresh()
 
     def show_writes(self, path: str, writes: Writes | None) -> None:
@@ -328,7 +329,7 @@ class Scrubber(RowWidget):
     def _clock(self, styles: Palette) -> Row:
         run, row = self._model.run, self.new_row()
         if self._clock_us is None:
-            return row
+            return row.add(look_of(self).glyphs.span, styles.faint)
         row.add(duration(self._clock_us / 1_000_000), styles.strong)
         if self._wide and run.ended_us is not None:
             row.add(f" / {duration((run.ended_us - run.started_us) / 1_000_000)}", styles.muted)
