@@ -1,12 +1,15 @@
 """The run browser, over a real store with the sample runs."""
 
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until, workers_ended
 
+import agent_tt
 from agent_tt import samples
+from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
@@ -149,3 +152,17 @@ async def test_an_empty_store_offers_the_sample_first_and_one_key_opens_it(tmp_p
         await pilot.press("s")
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen))
         assert (tmp_path / "runs.db").exists()
+
+
+async def test_a_low_preview_gives_the_answer_the_rows_that_are_free(tmp_path):
+    answer = "Our help centre has no article about refunds of a coffee machine that came back unopened. " * 2
+    with agent_tt.record("answered", state={"answer": answer.strip()}, store=tmp_path / "runs.db"):
+        pass
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as store:
+        app = AgentTT(lambda: RunsScreen(store), look=Look())
+        async with app.run_test(size=NARROW) as pilot:
+            await shown(app, pilot)
+            await until(pilot, lambda: any(row.startswith(" answer ") for row in screen_text(app)))
+            first = next(at for at, row in enumerate(screen_text(app)) if row.startswith(" answer "))
+            told = [row[8:].strip() for row in screen_text(app)[first : first + 3]]
+            assert " ".join(told) == f'"{answer.strip()}"'

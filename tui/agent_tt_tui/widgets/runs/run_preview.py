@@ -72,7 +72,9 @@ class RunPreview(RowWidget):
             return self.new_row()
         if y == 0 or self._rows is None:
             lines = _Lines(self.preview, columns - 2, styles, look_of(self).glyphs)
-            self._rows = lines.short() if self.size.height < SHORT_ROWS else lines.long(self.size.height)
+            self._rows = (
+                lines.short(self.size.height) if self.size.height < SHORT_ROWS else lines.long(self.size.height)
+            )
         return self.new_row().add(" ").join(self._rows[y]) if y < len(self._rows) else self.new_row()
 
 
@@ -82,8 +84,12 @@ class _Lines:
     def __init__(self, preview: Preview, columns: int, styles: Palette, glyphs: Glyphs) -> None:
         self.preview, self.columns, self.styles, self.glyphs = preview, columns, styles, glyphs
 
-    def short(self) -> list[Row]:
-        """Without headings, for a few rows below the list."""
+    def short(self, height: int) -> list[Row]:
+        """Without headings, for a few rows below the list; rows that are free go to the error, then to the answer."""
+        rows = self._short(0)
+        return self._short(height - len(rows)) if len(rows) < height else rows
+
+    def _short(self, free: int) -> list[Row]:
         rows = [*self._damaged(), self._strip(), *self._lineage(), *self._gone()]
         edits = self._row()
         for index, each in enumerate(self._edits()):
@@ -91,16 +97,11 @@ class _Lines:
         if self.preview.run.edits:
             rows.append(edits)
         if self.preview.run.error is not None:
-            rows.append(
-                self._row().add(
-                    show(self.preview.run.error.short, self.columns, self.glyphs.cut), self.styles.failed_text
-                )
-            )
+            error = self._wrapped(self.preview.run.error.short, self.styles.failed_text, 1 + free)
+            rows += error
+            free -= len(error) - 1
         if self.preview.answer:
-            row = self._row().add("answer ", self.styles.muted)
-            rows.append(
-                row.add(show(f'"{self.preview.answer}"', self.columns - row.cells, self.glyphs.cut), self.styles.text)
-            )
+            rows += self._wrapped(f'"{self.preview.answer}"', self.styles.text, 1 + free, lead="answer ")
         rows += [self._note(note) for note in self.preview.notes[:1]]
         return [*rows, *self._ran()]
 
@@ -204,21 +205,26 @@ class _Lines:
         where = "" if note.step is None else f"@{note.step} "
         return self._row().add(where, self.styles.muted).add(show(note.body, 200, self.glyphs.cut), self.styles.text)
 
-    def _wrapped(self, text: str, style: Style, most: int = _ANSWER_ROWS) -> list[Row]:
-        rows: list[Row] = []
-        line = ""
-        words = clean(text[: self.columns * (most + 1)]).split(" ")
+    def _wrapped(self, text: str, style: Style, most: int = _ANSWER_ROWS, *, lead: str = "") -> list[Row]:
+        lines: list[str] = []
+        line, columns = "", self.columns - width(lead)
+        words = clean(text[: columns * (most + 1)]).split(" ")
         for index, word in enumerate(words):
             joined = f"{line} {word}" if line else word
-            if width(joined) <= self.columns:
+            if width(joined) <= columns:
                 line = joined
                 continue
-            if len(rows) == most - 1:
-                rest = " ".join([line, *words[index:]])
-                return [*rows, self._row().add(cut(rest, self.columns, self.glyphs.cut), style)]
-            rows.append(self._row().add(line, style))
+            if len(lines) == most - 1:
+                line = " ".join([line, *words[index:]])
+                break
+            lines.append(line)
             line = word
-        return [*rows, self._row().add(cut(line, self.columns, self.glyphs.cut), style)]
+        lines.append(cut(line, columns, self.glyphs.cut))
+        leads = [lead, *[" " * width(lead)] * (len(lines) - 1)]
+        return [
+            self._row().add(before, self.styles.muted).add(each, style)
+            for before, each in zip(leads, lines, strict=True)
+        ]
 
     def _against(self, parent: Run) -> list[Row]:
         run, styles, to = self.preview.run, self.styles, f" {self.glyphs.to} "
